@@ -25,6 +25,8 @@ libengine_a_SOURCES = \
 	src/engine/analyse/unwritten.c \
 	src/engine/nan.h \
 	src/engine/nan/nan-find.c \
+	src/engine/nan/nan-names.c \
+	src/engine/nan/nan-readers.c \
 	src/engine/nan/nan-graph.c \
 	src/engine/nan/nan-private.h \
 	src/engine/nan/nan-scan.c \
@@ -230,6 +232,11 @@ TESTS += tests/unit/test-engine-why-ranks
 tests_unit_test_engine_why_ranks_SOURCES = tests/unit/test-engine-why-ranks.c
 tests_unit_test_engine_why_ranks_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_engine_why_ranks_LDADD = $(CMOCKA_LIBS) $(ENGINE_LIBS)
+check_PROGRAMS += tests/unit/test-engine-nan-names
+TESTS += tests/unit/test-engine-nan-names
+tests_unit_test_engine_nan_names_SOURCES = tests/unit/test-engine-nan-names.c
+tests_unit_test_engine_nan_names_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_engine_nan_names_LDADD = $(CMOCKA_LIBS) $(ENGINE_LIBS) -lpthread
 check_PROGRAMS += tests/unit/test-engine-why-host
 TESTS += tests/unit/test-engine-why-host
 tests_unit_test_engine_why_host_SOURCES = tests/unit/test-engine-why-host.c

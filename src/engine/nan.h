@@ -19,6 +19,7 @@ enum nan_typed {
 	NAN_TYPE_ASKED,	   /* the user said it */
 	NAN_TYPE_DECLARED, /* the kernel's parameter is declared so */
 	NAN_TYPE_CODE,	   /* the kernel's instructions compute it */
+	NAN_TYPE_READER,   /* the next launch that is given the address reads it so */
 	NAN_TYPE_VALUES	   /* what lies there looks like it */
 };
 
@@ -100,11 +101,15 @@ struct nan_writer {
 };
 
 struct nan_result {
-	uint64_t first, last;	    /* the window */
-	uint64_t launches;	    /* scanned; graph launches count as one */
-	uint64_t elements;	    /* scanned */
-	uint64_t untyped;	    /* bytes written whose type is not known, or is no float */
-	uint64_t guessed;	    /* elements whose type is known by their values only */
+	uint64_t first, last; /* the window */
+	uint64_t launches;    /* scanned; graph launches count as one */
+	uint64_t elements;    /* scanned */
+	uint64_t untyped;     /* bytes written whose type is not known, or is no float */
+	uint64_t guessed;     /* elements whose type is known by their values only */
+	/* NaNs among those, which accuse nobody: the type may be wrong; the first, of command
+	 * doubtful_seq */
+	uint64_t doubtful, doubtful_seq;
+	struct nan_element doubtful_first;
 	struct nan_writer *writers; /* heap */
 	size_t nwriters;
 	struct nan_cause *causes; /* heap; in the order in which they were seen */
@@ -118,18 +123,29 @@ struct nan_result {
 #define NAN_CAUSES 8
 #define NAN_STEPS 256
 
+/* What a pointer of a launch points to. */
+struct nan_named {
+	enum replayer_as as; /* AUTO with known: no float */
+	bool known;
+	bool reads; /* the launch only reads there */
+};
+
 struct nan_ask {
 	uint64_t first, last; /* 0, 0: the window's; symptoms beyond are not looked for */
 	enum replayer_as as;  /* AUTO: by the kernel */
 	bool inf;	      /* infinities are symptoms, too */
 	bool by_changes; /* look at memory before and after launches, as on a device that does not
 			    tell what they touch */
-	/* What a launch's parameter points to; AUTO with *ret_known: no float; AUTO: not known. May
-	 * be NULL. */
-	enum replayer_as (*param_type)(
-		void *arg, const struct sbt_cmd *launch, unsigned param, bool *ret_known);
+	/* What pointer number `pointer` (of those to memory) within a launch's parameter points to.
+	 * May be NULL. */
+	struct nan_named (*param_type)(
+		void *arg, const struct sbt_cmd *launch, unsigned param, unsigned pointer);
 	void *arg;
 };
+
+/* By a kernel's demangled name, where its parameters are closures or arrays of pointers: PyTorch's.
+ */
+struct nan_named nan_type_by_name(const char *name, unsigned pointer);
 
 /* On the replay's device; the replay is where it was. ERR_STATE: there is none; ERR_LIMIT: the
  * commands touch too much memory. */

@@ -10,6 +10,46 @@
 #include <cuda_fp16.h>
 #include "gpu.h"
 
+/* As PyTorch has them: templates whose pointers are char *, and whose names have the types. What they do with the bits no code tells. */
+namespace c10 {
+struct Half {
+	unsigned short bits;
+};
+}
+namespace at {
+namespace native {
+template <typename T> struct CUDAFunctor_add {
+	__device__ void operator()(char *const *p, int i) const
+	{
+		((T *)p[0])[i] = ((const T *)p[1])[i];
+	}
+};
+template <typename T> struct Hidden {
+	__device__ void operator()(char *const *p, int i) const
+	{
+		((T *)p[0])[i] = ((const T *)p[1])[i];
+	}
+};
+struct pointers {
+	char *p[2];
+};
+template <int width, typename F, typename A> __global__ void vectorized_elementwise_kernel(int n, F f, A data)
+{
+	if ((int)threadIdx.x < n)
+		f(data.p, threadIdx.x);
+}
+template <typename In, typename Op, typename Index, typename Out> struct ReduceOp {
+	const void *src;
+	char *dst[2];
+};
+template <int threads, int outputs, typename R> __global__ void reduce_kernel(R r)
+{
+	if (!threadIdx.x)
+		*(unsigned *)r.dst[0] = ((const unsigned *)r.src)[1] * 0;
+}
+}
+}
+
 enum { N = 64 };
 
 static bool healthy;
@@ -139,6 +179,10 @@ __global__ void integers(int *out, int from)
 	out[threadIdx.x] = threadIdx.x - from;
 }
 __global__ void copy_words(void *out, const void *a)
+{
+	((unsigned *)out)[threadIdx.x] = ((const unsigned *)a)[threadIdx.x];
+}
+__global__ void out_of_words(float *out, const void *a)
 {
 	((unsigned *)out)[threadIdx.x] = ((const unsigned *)a)[threadIdx.x];
 }
@@ -432,6 +476,58 @@ static void untyped()
 	copy_words<<<1, N>>>(d, c);
 	deliver(d);
 }
+/* 16 bits that are no number by their looks, either: of 64 halves three quarters are tiny. */
+static void named_half()
+{
+	static unsigned short bits[N];
+	at::native::pointers p;
+
+	for (int i = 0; i < N; i++)
+		bits[i] = i == 41 && !healthy ? 0x7e00 : i % 4 ? 0x0003 + i : 0x3c00;
+	p.p[0] = (char *)room<short>();
+	p.p[1] = (char *)room<short>();
+	CHECK(cudaMemcpy(p.p[1], bits, sizeof bits, cudaMemcpyHostToDevice));
+	at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<c10::Half>, at::native::pointers><<<1, N>>>(N, at::native::CUDAFunctor_add<c10::Half>(), p);
+	deliver(p.p[0], sizeof bits);
+}
+/* Words that look like numbers, one of them like a NaN, which nothing says to be any. */
+static void moved_bits()
+{
+	float *a = numbers_but(1, 1, 21, NAN), *b = room<float>();
+
+	copy_words<<<1, N>>>(b, a);
+	deliver(b);
+}
+/* The same, and a launch that reads them as floats. */
+static void read_later()
+{
+	typedef at::native::ReduceOp<float, int, unsigned, float> reduction;
+	float *a = numbers_but(1, 1, 21, NAN), *b = room<float>();
+
+	copy_words<<<1, N>>>(b, a);
+	at::native::reduce_kernel<512, 1, reduction><<<1, N>>>(reduction{b, {(char *)room<float>(), nullptr}});
+	deliver(b);
+}
+/* A launch that would have it from there may as well write something else there first. */
+static void written_later()
+{
+	typedef at::native::CUDAFunctor_add<float> functor;
+	float *a = numbers_but(1, 1, 21, NAN), *b = room<float>(), *c = numbers(1, 1);
+
+	copy_words<<<1, N>>>(b, a);
+	at::native::vectorized_elementwise_kernel<4, functor, at::native::pointers><<<1, N>>>(0, functor(), at::native::pointers{{(char *)b, (char *)c}});
+	deliver(b);
+}
+/* What makes a number of it says what it is of, and nothing else does: a NaN that comes through memory of no known type is not the launch's. */
+static void hidden_input()
+{
+	typedef at::native::Hidden<unsigned> functor;
+	float *a = numbers_but(1e-30f, 1e-32f, 21, NAN), *b = room<float>(), *c = room<float>();
+
+	at::native::vectorized_elementwise_kernel<4, functor, at::native::pointers><<<1, N>>>(N, functor(), at::native::pointers{{(char *)b, (char *)a}});
+	out_of_words<<<1, N>>>(c, b);
+	deliver(c);
+}
 static void quad()
 {
 	float *a = numbers_but(1, 1, 26, 0), *b = numbers_but(1, 1, 26, 0), *c = room<float>();
@@ -596,7 +692,8 @@ static const struct {
 	{"two_inputs", two_inputs}, {"unwritten", unwritten}, {"filled", filled}, {"half_overflow", half_overflow}, {"brain", brain}, {"shared", shared},
 	{"atomics", atomics}, {"in_place", in_place}, {"gathered", gathered}, {"masked_row", masked_row}, {"legal", legal}, {"empty_mean", empty_mean},
 	{"order", order}, {"pinned", pinned}, {"untyped", untyped}, {"quad", quad}, {"product", product}, {"graph", graph}, {"into_graph", into_graph},
-	{"integer_bits", integer_bits}, {"kept_back", kept_back}, {"kept_clean", kept_clean}, {"kept_before", kept_before}, {"many", many}};
+	{"integer_bits", integer_bits}, {"kept_back", kept_back}, {"kept_clean", kept_clean}, {"kept_before", kept_before}, {"many", many},
+	{"named_half", named_half}, {"moved_bits", moved_bits}, {"read_later", read_later}, {"written_later", written_later}, {"hidden_input", hidden_input}};
 
 int main(int argc, char **argv)
 {

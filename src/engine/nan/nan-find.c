@@ -20,7 +20,8 @@ const char *nan_end_name(enum nan_end end)
 
 const char *nan_typed_name(enum nan_typed typed)
 {
-	static const char *const names[] = {"unknown", "asked", "declared", "code", "values"};
+	static const char *const names[] = {
+		"unknown", "asked", "declared", "code", "reader", "values"};
 
 	return names[typed <= NAN_TYPE_VALUES ? typed : 0];
 }

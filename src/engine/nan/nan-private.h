@@ -18,7 +18,20 @@ struct nan_span {
 	uint64_t addr, size;
 	enum replayer_as as; /* AUTO: not known, or no float */
 	enum nan_typed typed;
-	uint32_t param; /* NAN_NO_PARAM: none */
+	uint32_t param;	  /* NAN_NO_PARAM: none */
+	uint32_t pointer; /* of the parameter's: which it is behind */
+	uint64_t base;	  /* that address; 0: none */
+};
+
+/* An address of memory among a launch's arguments. */
+struct nan_pointer {
+	uint64_t addr;
+	uint32_t param, number; /* of those in the parameter */
+};
+enum { NAN_POINTERS_MAX = 512 };
+struct nan_pointers {
+	struct nan_pointer v[NAN_POINTERS_MAX];
+	unsigned n;
 };
 
 /* A command of the window that writes, or that gives memory to the program. */
@@ -62,6 +75,10 @@ struct nan_job {
 		struct nan_kernel *v;
 		size_t n, cap;
 	} kernels;
+	struct { /* addresses that launches were given; nan-readers.c */
+		struct nan_given *v;
+		size_t n, cap;
+	} given;
 	bool forgets; /* memory was changed: device_forget() is due */
 };
 
@@ -94,6 +111,10 @@ struct err *nan_before(struct nan_job *j, uint64_t seq, struct state **ret,
 /* --- nan-types.c --- */
 /* Whether a launch was given an address in the allocation that holds addr. */
 bool nan_reaches(const struct state *st, const struct sbt_cmd *c, uint64_t addr);
+void nan_pointers_of(const struct state *st, const struct sbt_cmd *c, struct nan_pointers *ret);
+/* As what launch c reads there. */
+struct nan_named nan_reads_as(struct nan_job *j, const struct state *st, const struct sbt_cmd *c,
+	const struct nan_pointer *p);
 /* Splits n spans from *at on at the borders of allocations and at the addresses that a launch was
  * given; they are then elsewhere in nan_job.spans. c NULL: no launch. */
 struct err *nan_split(struct nan_job *j, const struct state *st, const struct sbt_cmd *c,
@@ -104,6 +125,12 @@ void nan_type_span(struct nan_job *j, const struct state *st, const struct sbt_c
 /* The type that most of the bytes look like; AUTO: none. */
 enum replayer_as nan_type_by_values(const uint8_t *bytes, size_t n, uint64_t addr);
 void nan_kernels_free(struct nan_job *j);
+
+/* --- nan-readers.c --- */
+/* Finds which addresses the window's launches were given, and which they read. */
+struct err *nan_learn_readers(struct nan_job *j) TS_CHECK;
+/* Types what launch seq wrote by the next that reads it; false: none is known to. */
+bool nan_type_by_reader(const struct nan_job *j, uint64_t seq, struct nan_span *s);
 
 /* --- nan-scan.c --- */
 /* Executes the window and looks at what its works wrote. */

@@ -112,6 +112,23 @@ static void type_of_copy(struct nan_job *j, const struct nan_work *w, struct nan
 	}
 }
 
+/* What is a NaN only as a type that the values look like is counted, and accuses nobody. */
+static void doubt(struct nan_job *j, const struct nan_span *s, const uint8_t *bytes, size_t n,
+	uint64_t addr, uint64_t seq)
+{
+	struct nan_result *r = j->ret;
+	struct nan_work w = {0};
+	uint64_t infs = 0;
+
+	nan_look(s, bytes, n, addr, r->doubtful ? NULL : &w, &w.nans, &infs);
+	if (!r->doubtful && w.nans) {
+		r->doubtful_first = w.bad[0];
+		r->doubtful_seq = seq;
+	}
+	r->doubtful += w.nans;
+	free(w.bad);
+}
+
 /* Looks at n bytes of span s, or at those that count. */
 static void look_at_bytes(struct nan_job *j, const struct nan_span *s, const uint8_t *bytes,
 	size_t n, uint64_t addr, struct nan_work *w)
@@ -119,6 +136,10 @@ static void look_at_bytes(struct nan_job *j, const struct nan_span *s, const uin
 	const uint64_t size = value_types[s->as].bytes, first = j->addr & ~(size - 1),
 		       last = sat_add(j->addr, j->size - 1) | (size - 1); /* in whole elements */
 
+	if (s->typed == NAN_TYPE_VALUES) {
+		doubt(j, s, bytes, n, addr, w->seq);
+		return;
+	}
 	if (!j->size) {
 		nan_look(s, bytes, n, addr, w, &w->nans, &w->infs);
 		return;

@@ -230,7 +230,8 @@ static struct err *find_inputs(struct test *t, const struct state *st, const str
 	TRY(nan_split(j, st, c, &at, &n));
 	for (size_t i = at; !e && i < at + n; i++)
 		e = add_input(t, &(struct nan_span){j->spans[i].addr, j->spans[i].size,
-					 REPLAYER_AS_AUTO, NAN_TYPE_UNKNOWN, j->spans[i].param});
+					 REPLAYER_AS_AUTO, NAN_TYPE_UNKNOWN, j->spans[i].param,
+					 j->spans[i].pointer, j->spans[i].base});
 	for (uint32_t i = 0; !e && i < t->nin; i++)
 		e = read_input(t, st, c, i);
 	if (e)
@@ -505,6 +506,63 @@ static struct err *ask_unwritten(
 	return NULL;
 }
 
+/* --- what is of no known type --- */
+
+static bool reads_as_bad(uint32_t bits)
+{
+	return bits == 0x7fffffff || (bits & 0x7fbfffff) == 0x7f800000;
+}
+
+/* Ones for what computing leaves as NaN, and for infinities, if they are floats. */
+static struct err *fill_untyped(struct test *t, const struct input *x, uint64_t *ret_first)
+{
+	const uint32_t one = 0x3f800000;
+	uint8_t *bytes = xmalloc(x->span.size + 1);
+	struct err *e = device_read(t->j->d, x->span.addr, bytes, x->span.size);
+	bool any = false;
+	uint32_t bits;
+
+	for (uint64_t i = -x->span.addr & 3; !e && i + 4 <= x->span.size; i += 4) {
+		memcpy(&bits, bytes + i, 4);
+		if (!reads_as_bad(bits))
+			continue;
+		memcpy(bytes + i, &one, 4);
+		*ret_first = *ret_first ? *ret_first : x->span.addr + i;
+		any = true;
+	}
+	if (!e && any)
+		e = device_write(t->j->d, x->span.addr, bytes, x->span.size);
+	free(bytes);
+	return e;
+}
+
+/* The launch is to be accused, but some of what it reads was not looked at: is it that? */
+static struct err *ask_untyped(struct test *t, struct nan_verdict *ret)
+{
+	uint64_t first = 0;
+	bool stays;
+
+	TRY(device_seek(t->j->d, t->w->seq - 1));
+	for (size_t i = 0; i < t->nin; i++) {
+		const struct nan_span *s = &t->in[i].span;
+
+		if (s->typed == NAN_TYPE_UNKNOWN && (t->j->exact || s->base))
+			TRY(fill_untyped(t, &t->in[i], &first));
+	}
+	if (!first)
+		return NULL;
+	t->j->forgets = true;
+	TRY(look(t, &stays));
+	if (stays)
+		return NULL;
+	ret->is = NAN_NOT_TOLD;
+	ret->why =
+		xasprintf("it reads what may be NaN or infinite at 0x%" PRIx64
+			  ", of no type that is known, and makes none without; --as TYPE says it",
+			first);
+	return NULL;
+}
+
 /* --- what the program wrote right before it --- */
 
 /* The replayer makes such changes with the launch: they are seen behind it. */
@@ -584,6 +642,8 @@ static struct err *ask(
 		TRY(ask_host(t, st, c, ret));
 	if (ret->is == NAN_MADE_HERE)
 		TRY(ask_unwritten(t, st, c, ret));
+	if (ret->is == NAN_MADE_HERE)
+		TRY(ask_untyped(t, ret));
 	return ret->is == NAN_MADE_HERE ? ask_orders(t, ret) : NULL;
 }
 

@@ -33,18 +33,8 @@ static uint32_t param_at(const struct sbt_blob *layout, uint64_t offset)
 	return NAN_NO_PARAM;
 }
 
-struct pointer {
-	uint64_t addr;
-	uint32_t param;
-};
-enum { POINTERS_MAX = 512 };
-struct pointers {
-	struct pointer v[POINTERS_MAX];
-	unsigned n;
-};
-
 /* The addresses of live allocations among a launch's arguments. */
-static void pointers_of(const struct state *st, const struct sbt_cmd *c, struct pointers *ret)
+void nan_pointers_of(const struct state *st, const struct sbt_cmd *c, struct nan_pointers *ret)
 {
 	struct state_kernel k = {0};
 	struct state_alloc a;
@@ -57,17 +47,21 @@ static void pointers_of(const struct state *st, const struct sbt_cmd *c, struct 
 	if (!state_kernel_by_id(st, (uint32_t)c->u.launch.kernel, &k))
 		k = (struct state_kernel){0};
 	words = args_words(c->u.launch.args, k.params);
-	while (ret->n < POINTERS_MAX && args_words_next(&words, &word))
+	while (ret->n < NAN_POINTERS_MAX && args_words_next(&words, &word)) {
+		const struct nan_pointer *last = ret->n ? &ret->v[ret->n - 1] : NULL;
+		const uint32_t param = param_at(&k.params, words.at - 8);
+
 		if (state_alloc_at(st, word, &a))
-			ret->v[ret->n++] =
-				(struct pointer){word, param_at(&k.params, words.at - 8)};
+			ret->v[ret->n++] = (struct nan_pointer){
+				word, param, last && last->param == param ? last->number + 1 : 0};
+	}
 }
 
 /* The nearest before addr, of the same allocation; of several equal ones the first. */
-static const struct pointer *nearest(
-	const struct state *st, const struct pointers *p, uint64_t addr)
+static const struct nan_pointer *nearest(
+	const struct state *st, const struct nan_pointers *p, uint64_t addr)
 {
-	const struct pointer *best = NULL;
+	const struct nan_pointer *best = NULL;
 	struct state_alloc a;
 
 	if (!state_alloc_at(st, addr, &a))
@@ -81,11 +75,11 @@ static const struct pointer *nearest(
 
 bool nan_reaches(const struct state *st, const struct sbt_cmd *c, uint64_t addr)
 {
-	struct pointers *p = xmalloc(sizeof *p);
+	struct nan_pointers *p = xmalloc(sizeof *p);
 	struct state_alloc a;
 	bool found = false;
 
-	pointers_of(st, c, p);
+	nan_pointers_of(st, c, p);
 	if (state_alloc_at(st, addr, &a))
 		for (unsigned i = 0; i < p->n; i++)
 			found |= p->v[i].addr - a.addr < a.size;
@@ -97,7 +91,7 @@ bool nan_reaches(const struct state *st, const struct sbt_cmd *c, uint64_t addr)
 
 /* Where the part that begins at addr ends, at the latest at end. */
 static uint64_t part_end(
-	const struct state *st, const struct pointers *p, uint64_t addr, uint64_t end)
+	const struct state *st, const struct nan_pointers *p, uint64_t addr, uint64_t end)
 {
 	struct state_alloc a;
 
@@ -116,21 +110,23 @@ struct err *nan_split(
 	struct nan_job *j, const struct state *st, const struct sbt_cmd *c, size_t *at, size_t *n)
 {
 	const size_t from = *at, end = *at + *n;
-	struct pointers *p = xmalloc(sizeof *p);
+	struct nan_pointers *p = xmalloc(sizeof *p);
 
-	pointers_of(st, c, p);
+	nan_pointers_of(st, c, p);
 	*at = j->nspans;
 	for (size_t i = from; i < end; i++) {
 		const struct nan_span s = j->spans[i];
 
 		for (uint64_t a = s.addr; a - s.addr < s.size;) {
 			const uint64_t to = part_end(st, p, a, s.addr + s.size);
-			const struct pointer *mine = nearest(st, p, a);
+			const struct nan_pointer *mine = nearest(st, p, a);
 
 			MAKE_ROOM(j->spans, j->nspans, j->cap_spans);
 			j->spans[j->nspans++] = (struct nan_span){.addr = a,
 				.size = to - a,
-				.param = mine ? mine->param : NAN_NO_PARAM};
+				.param = mine ? mine->param : NAN_NO_PARAM,
+				.pointer = mine ? mine->number : 0,
+				.base = mine ? mine->addr : 0};
 			a = to;
 		}
 	}
@@ -184,6 +180,7 @@ static const struct ptx_types *code_types(
 void nan_kernels_free(struct nan_job *j)
 {
 	free(j->kernels.v);
+	free(j->given.v);
 }
 
 /* --- what lies there --- */
@@ -259,15 +256,21 @@ enum replayer_as nan_type_by_values(const uint8_t *bytes, size_t n, uint64_t add
 
 /* --- the type of a span --- */
 
+static struct nan_named declared(
+	struct nan_job *j, const struct sbt_cmd *c, uint32_t param, uint32_t pointer)
+{
+	return j->ask->param_type && param != NAN_NO_PARAM
+		       ? j->ask->param_type(j->ask->arg, c, param, pointer)
+		       : (struct nan_named){.as = REPLAYER_AS_AUTO};
+}
+
 static bool by_declaration(struct nan_job *j, const struct sbt_cmd *c, struct nan_span *s)
 {
-	bool known = false;
+	const struct nan_named is = declared(j, c, s->param, s->pointer);
 
-	if (!j->ask->param_type || s->param == NAN_NO_PARAM)
-		return false;
-	s->as = j->ask->param_type(j->ask->arg, c, s->param, &known);
+	s->as = is.as;
 	s->typed = NAN_TYPE_DECLARED;
-	return known || s->as != REPLAYER_AS_AUTO;
+	return is.known || is.as != REPLAYER_AS_AUTO;
 }
 
 static enum replayer_as type_of_ptx(unsigned types)
@@ -301,6 +304,20 @@ static bool by_code(struct nan_job *j, const struct state *st, const struct sbt_
 	return s->as != REPLAYER_AS_AUTO || types == PTX_INTEGER;
 }
 
+struct nan_named nan_reads_as(struct nan_job *j, const struct state *st, const struct sbt_cmd *c,
+	const struct nan_pointer *p)
+{
+	struct nan_named is = declared(j, c, p->param, p->number);
+	const struct ptx_types *t = code_types(j, st, c->u.launch.kernel);
+
+	if (is.reads || p->param >= PTX_TYPES_PARAMS || t->stores[p->param])
+		return is;
+	if (is.as == REPLAYER_AS_AUTO && !is.known)
+		is.as = type_of_ptx(t->loads[p->param]);
+	is.reads = t->loads[p->param] != 0;
+	return is;
+}
+
 static bool by_launch(struct nan_job *j, const struct state *st, const struct sbt_cmd *c,
 	struct nan_span *s, bool stores)
 {
@@ -311,9 +328,9 @@ static bool by_launch(struct nan_job *j, const struct state *st, const struct sb
 static bool by_nodes(struct nan_job *j, const struct state *st, const struct sbt_cmd *c,
 	struct nan_span *s, bool stores)
 {
-	struct pointers *p = xmalloc(sizeof *p);
+	struct nan_pointers *p = xmalloc(sizeof *p);
 	struct state_steps steps = {0};
-	const struct pointer *mine;
+	const struct nan_pointer *mine;
 	struct sbt_cmd node;
 	bool known = false;
 
@@ -321,9 +338,11 @@ static bool by_nodes(struct nan_job *j, const struct state *st, const struct sbt
 	for (uint32_t i = steps.n; i-- && !known;) {
 		if (!step_cmd(&steps.step[i], &node) || node.kind != SBT_LAUNCH)
 			continue;
-		pointers_of(st, &node, p);
+		nan_pointers_of(st, &node, p);
 		mine = nearest(st, p, s->addr);
 		s->param = mine ? mine->param : NAN_NO_PARAM;
+		s->pointer = mine ? mine->number : 0;
+		s->base = mine ? mine->addr : 0;
 		known = mine && by_launch(j, st, &node, s, stores);
 	}
 	s->param = NAN_NO_PARAM; /* of a node, not of the launch */
@@ -343,6 +362,8 @@ void nan_type_span(struct nan_job *j, const struct state *st, const struct sbt_c
 	if (c && c->kind == SBT_LAUNCH && by_launch(j, st, c, s, stores))
 		return;
 	if (c && c->kind == SBT_GRAPH_LAUNCH && by_nodes(j, st, c, s, stores))
+		return;
+	if (c && stores && nan_type_by_reader(j, c->seq, s))
 		return;
 	s->as = nan_type_by_values(bytes, n, s->addr);
 	s->typed = s->as == REPLAYER_AS_AUTO ? NAN_TYPE_UNKNOWN : NAN_TYPE_VALUES;

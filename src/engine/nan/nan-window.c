@@ -108,6 +108,19 @@ static struct err *take_commands(struct nan_job *j)
 
 /* --- what launches touch --- */
 
+/* Of an element some bytes may have changed, and others not: whole ones, each once. */
+static struct err *add_changed(struct nan_job *j, const struct soft_span *s, size_t first)
+{
+	struct nan_span *last = j->nspans > first ? &j->spans[j->nspans - 1] : NULL;
+	const uint64_t from = s->addr & ~UINT64_C(7), end = (s->addr + s->size + 7) & ~UINT64_C(7);
+
+	if (!last || from < last->addr || from > last->addr + last->size)
+		return add_span(j, from, end - from);
+	if (end > last->addr + last->size)
+		last->size = end - last->addr;
+	return NULL;
+}
+
 static struct err *take_kinds(
 	struct nan_job *j, const struct access_set *a, unsigned kinds, size_t *at, size_t *n)
 {
@@ -115,11 +128,8 @@ static struct err *take_kinds(
 	for (unsigned k = 0; k < SOFT_ACCESS_SETS; k++)
 		for (size_t i = 0; kinds >> (k % SOFT_ACCESSES) & 1 && i < a->set.n[k]; i++) {
 			const struct soft_span *s = &a->set.span[k][i];
-			/* of an element some bytes may have changed, and others not */
-			const uint64_t from = j->exact ? s->addr : s->addr & ~UINT64_C(7),
-				       end = s->addr + s->size;
 
-			TRY(add_span(j, from, (j->exact ? end : (end + 7) & ~UINT64_C(7)) - from));
+			TRY(j->exact ? add_span(j, s->addr, s->size) : add_changed(j, s, *at));
 		}
 	*n = j->nspans - *at;
 	return NULL;
@@ -170,7 +180,8 @@ struct err *nan_learn(struct nan_job *j)
 	TRY(take_commands(j));
 	TRY((j->exact ? device_access_sets : device_changed_sets)(
 		j->d, j->first, j->last, SPANS_OF_ONE, take_set, j));
-	return sbt_reader_memory(j->en->trace.reader, j->first, j->last, take_effect, j);
+	TRY(sbt_reader_memory(j->en->trace.reader, j->first, j->last, take_effect, j));
+	return nan_learn_readers(j);
 }
 
 /* --- looking --- */

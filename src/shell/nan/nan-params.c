@@ -9,6 +9,7 @@
 #include "shell/nan/nan-text.h"
 #include "shell/values/kernel-args.h"
 #include "state/state.h"
+#include "symbols/symbols.h"
 
 enum { DEPTH_MOST = 4 };
 
@@ -20,6 +21,7 @@ struct nan_param_row {
 		char *name; /* heap; NULL: not known */
 	} * v;		    /* heap */
 	unsigned n;
+	const char *plain; /* the kernel's demangled name; NULL: not known */
 };
 
 void nan_params_free(struct nan_params *p)
@@ -137,18 +139,22 @@ static const struct nan_param_row *row_of(struct nan_params *p, uint64_t kernel)
 		if (kernel_args_of(p->s, k.name, &k.params, &params))
 			take_params(row, &params);
 		kernel_params_free(&params);
+		row->plain = symbols_demangle(session_symbols(p->s), k.name);
 	}
 	err_free(e);
 	return row;
 }
 
-enum replayer_as nan_param_type(
-	void *arg, const struct sbt_cmd *launch, unsigned param, bool *ret_known)
+struct nan_named nan_param_type(
+	void *arg, const struct sbt_cmd *launch, unsigned param, unsigned pointer)
 {
-	const struct nan_param_row *row = row_of(arg, launch->u.launch.kernel);
+	struct nan_params *p = arg;
+	const struct nan_param_row *row = row_of(p, launch->u.launch.kernel);
 
-	*ret_known = param < row->n && row->v[param].known;
-	return param < row->n ? row->v[param].as : REPLAYER_AS_AUTO;
+	if (param < row->n && (row->v[param].known || row->v[param].as != REPLAYER_AS_AUTO))
+		return (struct nan_named){.as = row->v[param].as, .known = row->v[param].known};
+	return row->plain ? nan_type_by_name(row->plain, pointer)
+			  : (struct nan_named){.as = REPLAYER_AS_AUTO};
 }
 
 const char *nan_param_name(struct nan_params *p, const struct sbt_cmd *launch, unsigned param)

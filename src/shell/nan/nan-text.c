@@ -94,8 +94,8 @@ static void put_element(struct print *p, uint64_t seq, const struct nan_element 
 
 static void put_where(struct print *p, const struct nan_element *x)
 {
-	static const char *const by[] = {
-		"", "as asked", "as declared", "by the code", "by what lies there"};
+	static const char *const by[] = {"", "as asked", "as declared", "by the code",
+		"as what reads it says", "by what lies there"};
 
 	buf_printf(p->out, " (%s %s, 0x%" PRIx64, value_types[x->as].name, by[x->typed], x->addr);
 	if (x->alloc_size)
@@ -250,6 +250,21 @@ static void put_writers(struct print *p)
 	buf_str(p->out, ".\n");
 }
 
+static void put_doubtful(struct print *p)
+{
+	const struct nan_result *r = p->r;
+
+	buf_printf(p->out,
+		"%" PRIu64 " of those would be NaN, if that is their type: they accuse nobody. "
+		"--as %s follows them. The first:\n  ",
+		r->doubtful, value_types[r->doubtful_first.as].name);
+	put_command(p, r->doubtful_seq, 0, false);
+	buf_str(p->out, "    ");
+	put_element(p, r->doubtful_seq, &r->doubtful_first);
+	put_where(p, &r->doubtful_first);
+	buf_byte(p->out, '\n');
+}
+
 static void put_sums(struct print *p)
 {
 	const struct nan_result *r = p->r;
@@ -264,6 +279,8 @@ static void put_sums(struct print *p)
 			"The type of %" PRIu64
 			" of them is known by their values alone; --as TYPE says it.\n",
 			r->guessed);
+	if (r->doubtful)
+		put_doubtful(p);
 	if (r->untyped)
 		buf_printf(p->out,
 			"%" PRIu64

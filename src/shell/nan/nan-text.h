@@ -26,8 +26,8 @@ struct nan_params {
 };
 void nan_params_free(struct nan_params *p);
 /* nan_ask.param_type; arg: a struct nan_params. */
-enum replayer_as nan_param_type(
-	void *arg, const struct sbt_cmd *launch, unsigned param, bool *ret_known);
+struct nan_named nan_param_type(
+	void *arg, const struct sbt_cmd *launch, unsigned param, unsigned pointer);
 /* The parameter's name; NULL: not known. */
 const char *nan_param_name(struct nan_params *p, const struct sbt_cmd *launch, unsigned param);
 

@@ -222,6 +222,42 @@ def test_types(t):
     t.equal(found(t, 'untyped')['causes'][0]['element']['type_by'], 'code', 'void *, by the instructions')
 
 
+def test_types_by_names(t):
+    """Templates of PyTorch: the types are in the kernel's name, and no code has them; the way ends at the copy."""
+    need(t)
+    for words in ([], ['--by-changes']):
+        record(t, 'named_half')
+        d = found(t, 'named_half', *words)
+        t.equal((what(d), d['causes'][0]['seen']['type_by']), (('copied', 'copy', 41, 'f16', 'nan'), 'declared'), f'{words}')
+        record(t, 'read_later')
+        d = found(t, 'read_later', *words)
+        t.equal((what(d), d['causes'][0]['seen']['type_by']), (('copied', 'copy', 21, 'f32', 'nan'), 'reader'), f'{words}')
+
+
+def test_looks_accuse_nobody(t):
+    """What is a NaN only if it is what it looks like: it is counted, and said, until --as says what it is. The same where the next launch with the address writes there."""
+    need(t)
+    for name in ('moved_bits', 'written_later'):
+        record(t, name)
+        for words in ([], ['--by-changes']):
+            d = found(t, name, *words, status=0)
+            t.equal((d['causes'], [w['nans'] for w in d['writers'] if w['nans']], d['doubtful']), ([], [], 1), f'{name} {words}')
+            t.equal(what(found(t, name, '--as', 'f32', *words)), ('copied', 'copy', 21, 'f32', 'nan'), f'{name} {words} as asked')
+        r = t.tsdb('nan', f'{name}.sbt')
+        t.match(rf"1 of those would be NaN, if that is their type: they accuse nobody. --as f32 follows them. The first:\n  #{d['doubtful_by']} copy_words<<<", r.out)
+
+
+def test_an_input_of_no_type(t):
+    """A launch is not accused of what it may have from memory whose type is not known; with --as the way goes on."""
+    need(t)
+    record(t, 'hidden_input')
+    for words in ([], ['--by-changes']):
+        d = found(t, 'hidden_input', *words)
+        t.equal(what(d)[:2], ('unknown', 'out_of_words'), f'{words}')
+        t.match(r'it reads what may be NaN or infinite at 0x\w+, of no type that is known', d['causes'][0]['why'])
+        t.equal(what(found(t, 'hidden_input', '--as', 'f32', *words)), ('copied', 'copy', 21, 'f32', 'nan'), f'{words} as asked')
+
+
 def test_in_a_session(t):
     """The replay stays where it is, and up to a command nothing behind it counts."""
     need(t)
@@ -240,7 +276,7 @@ def watched(t, name, watch, *more):
     r = t.tsdb('--batch', '-ex', f'replay start {name}.sbt --on soft', *[w for m in more for w in ('-ex', m)], '-ex', watch, *['-ex', 'continue'] * 8, '-ex', 'echo back\\n', '-ex', 'goto end', *['-ex', 'reverse-continue'] * 8)
     there, back = r.out.split('back\n', 1)
     there = there.split('The end of the window')[0]
-    return [[(int(m[1]), m[2], int(m[3]), int(m[4], 16)) for m in re.finditer(r'^Watchpoint \d+, (?:\w+ \d+, )*#(\d+) (\w+)(?:.*\n){1,3}?  wrote (\d+) NaN there, the first at (0x\w+)', part, re.M)] for part in (there, back)], r
+    return [[(int(m[1]), m[2], int(m[3]), int(m[4], 16)) for m in re.finditer(r'^Watchpoint \d+, (?:\w+ \d+, )*#(\d+) (\w+)(?:.*\n){1,3}?  (?:wrote|may have written) (\d+) NaN there, the first at (0x\w+)', part, re.M)] for part in (there, back)], r
 
 
 def test_watch(t):
