@@ -222,6 +222,7 @@ def test_the_replay_stays(t):
 
 def test_memory_that_differs_is_told(t):
     """A device that flips a bit: the changed code's memory is compared with the recording."""
+    t.need_soft()  # the bit's address is one of its
     trace_of(t, 'debugged')
     ex = [x for c in ('replay start --on soft', 'set probes rewrite on', f'probe work:debugged.cu:{line_of("sum +=")} count', 'info probes') for x in ('-ex', c)]
     r = t.run([tsdb_path(), '-q', '--batch', '--no-init', *ex, t.path('t.sbt')], env={'TSDB_REPLAYER_FLIP': '12:302000010'})
