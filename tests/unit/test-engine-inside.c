@@ -172,7 +172,7 @@ static void a_refusal_in_its_own_words(void **state)
 
 	(void)state;
 	fake("refuses");
-	e = debugger_look(pid, &seen);
+	e = debugger_look(pid, &debugger_limits, &seen);
 	assert_non_null(e);
 	assert_non_null(strstr(e->what, "ptrace: Operation not permitted."));
 	err_free(e);
@@ -197,6 +197,23 @@ static void one_that_ends_slowly(void **state)
 	why_free(looked("lingers", &thread));
 }
 
+/* It is asked to end when it does not answer: the process is let go of. */
+static void one_that_does_not_answer(void **state)
+{
+	static const struct debugger_limits limits = {.answer_ms = 300, .end_ms = 300};
+	struct debugger_seen seen;
+	struct err *e;
+
+	(void)state;
+	fake("deaf");
+	e = debugger_look(pid, &limits, &seen);
+	assert_non_null(e);
+	assert_string_equal(e->what, "cuda-gdb did not answer");
+	err_free(e);
+	assert_false(is_traced());
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), 0); /* it is collected; the process lives */
+}
+
 static void a_process_that_is_debugged(void **state)
 {
 	struct debugger_seen seen;
@@ -207,7 +224,7 @@ static void a_process_that_is_debugged(void **state)
 	fake("well");
 	snprintf(self, sizeof(self), "by process %d", (int)getpid());
 	assert_int_equal((int)ptrace(PTRACE_SEIZE, pid, NULL, NULL), 0);
-	e = debugger_look(pid, &seen);
+	e = debugger_look(pid, &debugger_limits, &seen);
 	assert_non_null(e);
 	assert_non_null(strstr(e->what, self));
 	err_free(e);
@@ -226,7 +243,7 @@ static void none_is_there(void **state)
 	(void)state;
 	setenv("TSDB_CUDA_GDB", "/nonexistent", 1);
 	assert_false(why_can_look_inside());
-	e = debugger_look(pid, &seen);
+	e = debugger_look(pid, &debugger_limits, &seen);
 	assert_non_null(e);
 	assert_int_equal(e->code, ERR_UNSUPPORTED);
 	assert_non_null(e->cure);
@@ -276,6 +293,7 @@ int main(void)
 		cmocka_unit_test(a_refusal_in_its_own_words),
 		cmocka_unit_test(more_text_than_is_kept),
 		cmocka_unit_test(one_that_ends_slowly),
+		cmocka_unit_test(one_that_does_not_answer),
 		cmocka_unit_test(a_process_that_is_debugged),
 		cmocka_unit_test(none_is_there),
 	};

@@ -22,8 +22,6 @@
 #include "base/text.h"
 
 enum {
-	ANSWER_MS = 10000,
-	END_MS = 4000,
 	STATUS_MOST = 8192,
 	PATH_MOST = 4096,
 	PIECE = 65536,
@@ -32,7 +30,10 @@ enum {
 #define PROMPT "(cuda-gdb) "
 #define MARK "@tsdb-said@"
 
+const struct debugger_limits debugger_limits = {.answer_ms = 10000, .end_ms = 4000};
+
 struct debugger {
+	const struct debugger_limits *limits;
 	pid_t pid;
 	int to, from;
 	struct buf said; /* of the last command; NUL-terminated by say() */
@@ -96,7 +97,7 @@ static _Noreturn void begin(const char *path, int in, int out)
 	_exit(127);
 }
 
-static struct err *start(struct debugger *d, const char *path)
+static struct err *start(struct debugger *d, const char *path, const struct debugger_limits *limits)
 {
 	int to[2], from[2];
 
@@ -107,7 +108,7 @@ static struct err *start(struct debugger *d, const char *path)
 		close(to[1]);
 		return err_sys(errno, "no pipe could be made");
 	}
-	*d = (struct debugger){.to = to[1], .from = from[0], .said = BUF_INIT};
+	*d = (struct debugger){.limits = limits, .to = to[1], .from = from[0], .said = BUF_INIT};
 	d->pid = fork();
 	if (!d->pid)
 		begin(path, to[0], from[1]);
@@ -131,7 +132,7 @@ static struct err *read_answer(struct debugger *d)
 		const uint8_t *mark;
 		ssize_t n;
 
-		if (!child_readable(d->from, d->pid, ANSWER_MS))
+		if (!child_readable(d->from, d->pid, d->limits->answer_ms))
 			return err_new(ERR_STATE, "cuda-gdb did not answer");
 		n = read(d->from, buf_room(&d->said, PIECE), PIECE);
 		if (n < 0 && errno == EINTR)
@@ -198,9 +199,9 @@ __attribute__((format(printf, 2, 3))) static struct err *say(
 static void end(struct debugger *d)
 {
 	close(d->to);
-	if (!child_wait(d->pid, END_MS, NULL)) {
+	if (!child_wait(d->pid, d->limits->end_ms, NULL)) {
 		kill(d->pid, SIGTERM);
-		(void)child_wait(d->pid, END_MS, NULL);
+		(void)child_wait(d->pid, d->limits->end_ms, NULL);
 	}
 	close(d->from);
 	buf_free(&d->said);
@@ -315,7 +316,8 @@ static struct err *look(struct debugger *d, pid_t pid, struct debugger_seen *ret
 	return say(d, "detach");
 }
 
-struct err *debugger_look(pid_t pid, struct debugger_seen *ret)
+struct err *debugger_look(
+	pid_t pid, const struct debugger_limits *limits, struct debugger_seen *ret)
 {
 	char *path = find_program();
 	struct debugger d;
@@ -331,7 +333,7 @@ struct err *debugger_look(pid_t pid, struct debugger_seen *ret)
 					(int)pid, (int)tracer_of(pid)),
 			"End that one first");
 	}
-	e = start(&d, path);
+	e = start(&d, path, limits);
 	free(path);
 	if (e)
 		return e;

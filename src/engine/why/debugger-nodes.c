@@ -252,11 +252,11 @@ static struct err *look_twice(struct engine *en, struct why *w, pid_t pid)
 	const uint64_t ms = en->set.number[SET_LOOK_APART];
 	const struct timespec apart = {(time_t)(ms / 1000), (long)(ms % 1000 * 1000000)};
 	struct debugger_seen *seen = xcalloc(2, sizeof(*seen));
-	struct err *e = debugger_look(pid, &seen[0]);
+	struct err *e = debugger_look(pid, &debugger_limits, &seen[0]);
 
 	if (!e && seen[0].nkernels) {
 		nanosleep(&apart, NULL);
-		e = debugger_look(pid, &seen[1]);
+		e = debugger_look(pid, &debugger_limits, &seen[1]);
 	}
 	if (!e)
 		why_debugger_add(w, pid, &seen[0], &seen[1]);

@@ -77,11 +77,19 @@ bool debugger_read_value(const char *text, uint64_t *ret);
 
 /* --- debugger-ask.c --- */
 
-/* Attaches with it, looks, and lets the process go. The process must not be traced by anybody. It
- * is given 10 seconds an answer (patience.h); one that does not come back is asked to end, so that
- * it lets go of the process. ERR_STATE: the process is traced; ERR_UNSUPPORTED: cuda-gdb is not
- * there, or cannot attach, with its own words. */
-struct err *debugger_look(pid_t pid, struct debugger_seen *ret) TS_CHECK;
+/* How long cuda-gdb is waited for, in milliseconds by patience.h. */
+struct debugger_limits {
+	unsigned answer_ms; /* each of its answers */
+	unsigned end_ms;    /* its end, when its input has ended; then it is sent SIGTERM */
+};
+extern const struct debugger_limits debugger_limits;
+
+/* Attaches cuda-gdb to the process, looks, and lets the process go. The process must not be traced
+ * by anybody. One that does not come back is asked to end, so that it lets go of the process.
+ * ERR_STATE: the process is traced, or cuda-gdb did not answer; ERR_UNSUPPORTED: it is not there,
+ * or cannot attach, with its own words. */
+struct err *debugger_look(
+	pid_t pid, const struct debugger_limits *limits, struct debugger_seen *ret) TS_CHECK;
 
 /* --- debugger-nodes.c --- */
 
