@@ -117,6 +117,32 @@ static void test_shapes(void **state)
 	}
 }
 
+/* What the hardware, or the time, decides; a launch's shape and a thread's place are none of it. */
+static const struct {
+	const char *name;
+	unsigned bits;
+	bool unknown;
+} arbitrary[] = {
+	{"%clock", 32, true},
+	{"%clock_hi", 32, true},
+	{"%clock64", 64, true},
+	{"%globaltimer", 64, true},
+	{"%globaltimer_lo", 32, true},
+	{"%smid", 32, true},
+	{"%nsmid", 32, true},
+	{"%warpid", 32, true},
+	{"%nwarpid", 32, true},
+	{"%gridid", 64, true},
+	{"%tid.x", 32, false},
+	{"%ntid.z", 32, false},
+	{"%ctaid.y", 32, false},
+	{"%nctaid.x", 32, false},
+	{"%laneid", 32, false},
+	{"%lanemask_lt", 32, false},
+	{"%clusterid.x", 32, false},
+	{"%cluster_ctarank", 32, false},
+};
+
 static void test_memory(void **state)
 {
 	(void)state;
@@ -142,8 +168,21 @@ static void test_memory(void **state)
 	/* Through a circle of registers. */
 	UNKNOWN("mov.u32 %r3, 0; l: mov.u32 %r4, %r3; ld.global.u32 %r3, [%d0]; add.s32 %r5, %r4, 1; setp.lt.u32 %p0, %r5, 9; @%p0 bra l;");
 	/* Time, and where the hardware put the block. */
-	UNKNOWN("mov.u32 %r2, %clock; mul.wide.u32 %d3, %r2, 4; add.s64 %d3, %d3, %d1; st.global.u32 [%d3], 1;");
-	UNKNOWN("mov.u32 %r2, %smid; mul.wide.u32 %d3, %r2, 4; add.s64 %d3, %d3, %d1; st.global.u32 [%d3], 1;");
+	for (unsigned i = 0; i < sizeof(arbitrary) / sizeof(arbitrary[0]); i++) {
+		char text[1024];
+
+		snprintf(text, sizeof(text), "%s", KERNEL("~"));
+		snprintf(strchr(text, '~'), 400,
+			arbitrary[i].bits == 32
+				? "mov.u32 %%r5, %s; cvt.u64.u32 %%d3, %%r5; add.s64 %%d3, %%d3, %%d1; st.global.u32 [%%d3], 1;\nret; }\n"
+				: "mov.u64 %%d3, %s; add.s64 %%d3, %%d3, %%d1; st.global.u32 [%%d3], 1;\nret; }\n",
+			arbitrary[i].name);
+		if (arbitrary[i].unknown)
+			expect_unknown(text, "what it touches may depend on what memory holds");
+		else
+			expect_known(text);
+		ptx_addressing_free(&a);
+	}
 	/* What is not looked into. */
 	expect_unknown(KERNEL("activemask.b32 %r2; st.global.u32 [%d0], 1;"), NOT_LOOKED_INTO);
 	expect_unknown(

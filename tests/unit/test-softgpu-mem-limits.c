@@ -166,6 +166,24 @@ static void all_of_it(const void *arg)
 	CHECK(mem_free(s->start) && !mem_used(1));
 }
 
+/* Whose kernels may use it without having been let in: those of its device; the host's, all. */
+static void whose(const void *arg)
+{
+	static const enum mem_kind kinds[] = {MEM_DEVICE, MEM_MODULE, MEM_PINNED, MEM_MANAGED};
+	static char mine[64];
+
+	for (unsigned dev = 0; dev < 3; dev++)
+		for (unsigned k = 0; k < 4; k++) {
+			const struct mem_range *r = mem_alloc_on(dev, kinds[k], 64, 0, 7);
+
+			CHECK(r && r->kind == kinds[k] && r->ctx == 7 && !r->read_only);
+			CHECK(r->devices == (k < 2 ? 1u << dev : 0) && r->dev == dev);
+			mem_allow(r, 5); /* those come in, too */
+			CHECK(r->devices == (k < 2 ? 1u << dev | 5 : 0));
+		}
+	CHECK(mem_register(mine, 64, 0)->devices == 0);
+}
+
 /* What is no size, no alignment, no memory. */
 static void refusals(const void *arg)
 {
@@ -199,12 +217,16 @@ static void refusals(const void *arg)
 	CHECK(mem_va_reserve(0, 4 * MB, 2 * MB, &at) && at % (2 * MB) == 0);
 	CHECK(!mem_find(at));
 	mem_va_release(at, 4 * MB);
+	CHECK(!mem_va_reserve(0, 0, 2 * MB, &at));
+	CHECK(!mem_va_reserve(0, 4 * MB, 0, &at));
+	CHECK(!mem_va_reserve(0, 4 * MB, 3 * MB, &at));
 }
 
 static void test_limits(void **state)
 {
 	in_process(all_of_it, NULL, "64M", "2", NULL);
 	in_process(refusals, NULL, "64M", NULL, NULL);
+	in_process(whose, NULL, "64M", "3", NULL);
 }
 
 static void host_is_at(const void *want)

@@ -13,7 +13,7 @@
 #define SHARED 256
 #define LOCAL 64
 
-enum base { NUMBER, GLOBAL, NONE };
+enum base { NUMBER, GLOBAL, READ_ONLY, NONE };
 struct row {
 	const char *body;
 	enum ptx_fault_code code;
@@ -23,8 +23,8 @@ struct row {
 	const char *what; /* the fault's text has it */
 };
 
-/* %d0: global memory; %r0: the thread's number; %p0: it is the one; %p1: it is not.
- * BAD(kind, wrong, right): register 1 of that kind holds one or the other. */
+/* %d0: global memory; %d8: some that is only read; %r0: the thread's number; %p0: it is the one;
+ * %p1: it is not. BAD(kind, wrong, right): register 1 of that kind holds one or the other. */
 #define BAD64(wrong, right)                                                                        \
 	"mov.u64 %d2, " wrong "; mov.u64 %d3, " right "; selp.b64 %d1, %d2, %d3, %p0;"
 #define BAD32(wrong, right) "selp.b32 %r1, " wrong ", " right ", %p0;"
@@ -77,7 +77,15 @@ static const struct row rows[] = {
 		PTX_MISALIGNED_ADDRESS, NONE, 0, 4},
 	{BAD32("60", "0") "mov.u32 %r2, loc; add.u32 %r1, %r1, %r2; ~st.local.u32 [%r1], %r0;",
 		PTX_OK},
-	/* --- atomics --- */
+	/* --- memory that is only read --- */
+	{BAD64("%d8", "%d0") "~st.global.u32 [%d1], %r0;", PTX_ILLEGAL_ADDRESS, READ_ONLY, 0, 4},
+	{BAD64("%d8", "%d0") "~st.u64 [%d1+8], %d0;", PTX_ILLEGAL_ADDRESS, READ_ONLY, 8, 8},
+	{BAD64("%d8", "%d0") "~st.global.v4.u32 [%d1], {%r0, %r0, %r0, %r0};", PTX_ILLEGAL_ADDRESS,
+		READ_ONLY, 0, 16},
+	{BAD64("%d8", "%d0") "~atom.global.add.u32 %r2, [%d1], 1;", PTX_ILLEGAL_ADDRESS, READ_ONLY,
+		0, 4},
+	{BAD64("%d8", "%d0") "~red.global.max.u64 [%d1], 1;", PTX_ILLEGAL_ADDRESS, READ_ONLY, 0, 8},
+	{BAD64("%d8", "%d0") "~ld.global.v2.u64 {%d4, %d5}, [%d1];", PTX_OK},
 	{OFF64("2") "~atom.global.add.u32 %r2, [%d1], 1;", PTX_MISALIGNED_ADDRESS, GLOBAL, 2, 4},
 	{OFF64("4") "~atom.global.exch.b64 %d4, [%d1], %d0;", PTX_MISALIGNED_ADDRESS, GLOBAL, 4, 8},
 	{BAD64("32", "%d0") "~atom.global.cas.b32 %r2, [%d1], 0, 1;", PTX_ILLEGAL_ADDRESS, NUMBER,
@@ -90,6 +98,16 @@ static const struct row rows[] = {
 		PTX_ILLEGAL_ADDRESS, NUMBER, 16, 8},
 	{OFF64("4") "~red.global.v2.f32.add [%d1], {%f3, %f3};", PTX_MISALIGNED_ADDRESS, GLOBAL, 4,
 		8},
+	{BAD64("%d8", "%d0") "~atom.global.exch.b128 %q1, [%d1], %q0;", PTX_ILLEGAL_ADDRESS,
+		READ_ONLY, 0, 16},
+	{BAD64("%d8", "%d0") "~atom.global.cas.b128 %q1, [%d1], %q0, %q0;", PTX_ILLEGAL_ADDRESS,
+		READ_ONLY, 0, 16},
+	{BAD64("%d8", "%d0") "~red.global.v2.f32.add [%d1], {%f3, %f3};", PTX_ILLEGAL_ADDRESS,
+		READ_ONLY, 0, 8},
+	{BAD64("%d8", "%d0") "~st.global.b128 [%d1], %q0;", PTX_ILLEGAL_ADDRESS, READ_ONLY, 0, 16},
+	{OFF64("8") "~atom.global.exch.b128 %q1, [%d1], %q0;", PTX_MISALIGNED_ADDRESS, GLOBAL, 8,
+		16},
+	{OFF64("8") "~ld.global.b128 %q1, [%d1];", PTX_MISALIGNED_ADDRESS, GLOBAL, 8, 16},
 	/* --- matrices: the lane whose row it is --- */
 	{FULL "mov.u32 %r2, s; " BAD32("128000",
 		 "%r2") "~ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r3, %r4, %r5, %r6}, [%r1];",
@@ -129,6 +147,11 @@ static const struct row rows[] = {
 	{ALONE "mov.u32 %r1, 24; ~cp.async.bulk.prefetch.L2.global [%d0], %r1;",
 		PTX_ILLEGAL_INSTRUCTION, NONE, 0, 0, "not a multiple of 16"},
 	{ALONE "mov.u32 %r1, 32; ~cp.async.bulk.prefetch.L2.global [%d0], %r1;", PTX_OK},
+	{ALONE "mov.u32 %r2, s; ~cp.async.bulk.global.shared::cta.bulk_group [%d8], [%r2], 32;",
+		PTX_ILLEGAL_ADDRESS, READ_ONLY, 0, 32},
+	{INIT("1") "mov.u32 %r2, s; ~cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%d8], 16, [bar];",
+		PTX_OK},
+	{ALONE "mov.u64 %d1, 16; ~st.bulk [%d8], %d1, 0;", PTX_ILLEGAL_ADDRESS, READ_ONLY, 0, 16},
 	{ALONE "mov.u64 %d1, 12; ~st.bulk.shared::cta [s], %d1, 0;", PTX_ILLEGAL_INSTRUCTION, NONE,
 		0, 0, "no multiple of 8"},
 	{ALONE "mov.u64 %d1, 16777224; ~st.bulk [%d0], %d1, 0;", PTX_ILLEGAL_INSTRUCTION, NONE, 0,
@@ -248,11 +271,11 @@ static const char head[] =
 	".func (.param .b64 r) result(.param .b32 a) { .reg .b64 %d<3>; mov.u64 %d1, 1; st.param.b64 [r], %d1; ret; }\n"
 	".func (.param .b32 r) deep(.param .b32 a) { .reg .b32 %r<4>; .reg .pred %p; .local .b32 l[64]; ld.param.b32 %r1, [a]; mov.u32 %r2, 0; setp.eq.u32 %p, %r1, 0; @%p bra D;\n"
 	"sub.u32 %r1, %r1, 1; { .param .b32 x; .param .b32 y; st.param.b32 [x], %r1; call (y), deep, (x); ld.param.b32 %r2, [y]; }\nD: st.param.b32 [r], %r2; ret; }\n"
-	".visible .entry k(.param .u64 o, .param .u64 one_block, .param .u64 one_thread) {\n"
-	".reg .b32 %r<20>; .reg .b64 %d<10>; .reg .pred %p<5>; .reg .b16 %h<5>; .reg .f32 %f<5>; .reg .f64 %g<5>;\n"
+	".visible .entry k(.param .u64 o, .param .u64 one_block, .param .u64 one_thread, .param .u64 fixed) {\n"
+	".reg .b32 %r<20>; .reg .b64 %d<10>; .reg .b128 %q<2>; .reg .pred %p<5>; .reg .b16 %h<5>; .reg .f32 %f<5>; .reg .f64 %g<5>;\n"
 	".shared .align 16 .b8 s[256]; .shared .align 8 .b64 bar; .local .align 16 .b8 loc[64];\n"
 	"proto: .callprototype (.param .b32 _) _ (.param .b32 _);\nways: .branchtargets W, W, END;\n"
-	"ld.param.u64 %d0, [o]; ld.param.u32 %r10, [one_block]; ld.param.u32 %r11, [one_thread];\n"
+	"ld.param.u64 %d0, [o]; ld.param.u64 %d8, [fixed]; ld.param.u32 %r10, [one_block]; ld.param.u32 %r11, [one_thread];\n"
 	"mov.u32 %r12, %ctaid.z; mov.u32 %r13, %nctaid.y; mov.u32 %r14, %ctaid.y; mad.lo.u32 %r12, %r12, %r13, %r14; mov.u32 %r13, %nctaid.x; mov.u32 %r14, %ctaid.x; mad.lo.u32 %r12, %r12, %r13, %r14;\n"
 	"mov.u32 %r0, %tid.z; mov.u32 %r13, %ntid.y; mov.u32 %r14, %tid.y; mad.lo.u32 %r0, %r0, %r13, %r14; mov.u32 %r13, %ntid.x; mov.u32 %r14, %tid.x; mad.lo.u32 %r0, %r0, %r13, %r14;\n"
 	"setp.eq.u32 %p2, %r12, %r10; setp.eq.and.u32 %p0|%p1, %r0, %r11, %p2; not.pred %p1, %p0; mov.u16 %h1, 1; mov.f32 %f3, 0f00000000; mov.u32 %r4, 0; mov.u32 %r5, 0;\n";
@@ -297,11 +320,12 @@ static void name_of(const char *body, char *name, size_t n)
 static const char *const codes[] = {"", "illegal address", "misaligned address",
 	"illegal instruction", "assertion failed", "trap", "timeout", "stack overflow"};
 
+static void *fixed; /* memory that is only read */
 static unsigned bad;
 #define wrong(...) (bad++, print_error(__VA_ARGS__), print_error("\n"))
 
 static void check_row(const struct row *row, const struct ptx_launch *l, unsigned line,
-	const struct ptx_fault *f, unsigned block, unsigned thread, uint64_t global)
+	const struct ptx_fault *f, unsigned block, unsigned thread, const void *global)
 {
 	char name[64], want[256];
 	const unsigned at[3] = {thread % l->block[0], thread / l->block[0] % l->block[1],
@@ -325,8 +349,10 @@ static void check_row(const struct row *row, const struct ptx_launch *l, unsigne
 		wrong("%s: not at its place", row->body);
 	if (row->what && !strstr(f->text, row->what))
 		wrong("%s: %s", row->body, f->text);
-	if (row->base == NUMBER || row->base == GLOBAL)
-		if (f->addr != row->addr + (row->base == GLOBAL ? global : 0))
+	if (row->base != NONE)
+		if (f->addr != row->addr + (uint64_t)(uintptr_t)(row->base == GLOBAL	  ? global
+								 : row->base == READ_ONLY ? fixed
+											  : NULL))
 			wrong("%s: address %#llx: %s", row->body, (unsigned long long)f->addr,
 				f->text);
 	if (f->size != row->size)
@@ -342,7 +368,8 @@ static void check_one(const struct row *row, void *global, unsigned block, unsig
 	struct {
 		void *o;
 		uint64_t block, thread;
-	} params = {global, block, thread};
+		void *fixed;
+	} params = {global, block, thread, fixed};
 	struct ptx_launch l = {.fn = ptx_kernel_by_name(m, "k"),
 		.grid = {3, 2, 2},
 		.block = {9, 5, 2}, /* the last warp has not all of its lanes */
@@ -356,7 +383,7 @@ static void check_one(const struct row *row, void *global, unsigned block, unsig
 	code = ptx_run(&l, &f);
 	assert_int_equal(code, f.code);
 	if (row->code != PTX_OK)
-		check_row(row, &l, line, &f, block, thread, (uint64_t)(uintptr_t)global);
+		check_row(row, &l, line, &f, block, thread, global);
 	else if (code)
 		wrong("%s: %s", row->body, f.text);
 	ptx_free(m);
@@ -367,7 +394,10 @@ static void check_one(const struct row *row, void *global, unsigned block, unsig
 static void test_faults(void **state_)
 {
 	void *global = device(BUFFER);
-	const size_t n = IS_COMPILED ? 38 : COUNT_OF(rows);
+	const size_t n = IS_COMPILED ? 44 : COUNT_OF(rows);
+
+	fixed = device(256);
+	mem_set_flags(mem_find((uint64_t)(uintptr_t)fixed), 0, true);
 
 	for (size_t k = 0; k < n; k++) {
 		check_one(&rows[k], global, 0, 9);
@@ -377,10 +407,53 @@ static void test_faults(void **state_)
 	assert_int_equal(bad, 0);
 }
 
+/* --- what never ends --- */
+/* Threads that wait for others that cannot come: the first warp that waits is told, by its first
+ * lane there, and the line that it waits at. */
+static const struct {
+	const char *body;
+	unsigned thread;
+	const char *what;
+} stuck[] = {
+	{"setp.ge.u32 %p2, %r0, 32; @%p2 bra B;\n~bar.sync 1;\nbra END;\nB: bar.sync 2;", 0,
+		"deadlock"},
+	{"setp.lt.u32 %p2, %r0, 32; @%p2 bra END; setp.ge.u32 %p2, %r0, 64; @%p2 bra B; ~bar.sync 1; bra END;\nB: bar.sync 2;",
+		32, "deadlock"},
+	{"setp.ge.u32 %p2, %r0, 32; @%p2 bra END;\n~bar.sync 3, 96;", 0, "deadlock"},
+	{"setp.lt.u32 %p2, %r0, 64; @%p2 bra END;\n~bar.red.popc.u32 %r2, 4, 96, %p0;", 64,
+		"deadlock"},
+	{"setp.ne.u32 %p2, %r0, 0; @%p2 bra W2; bar.warp.sync 0x3; bra END;\nW2: setp.ne.u32 %p2, %r0, 1; @%p2 bra END; ~bar.sync 5, 64;",
+		1, "deadlock"},
+};
+
+static void test_stuck(void **state_)
+{
+	void *global = device(BUFFER);
+
+	for (size_t k = 0; k < COUNT_OF(stuck); k++) {
+		static struct text text;
+		const unsigned line = write_kernel(&text, stuck[k].body);
+		struct ptx_module *m = load(text.s);
+		struct {
+			void *o;
+			uint64_t block, thread;
+			void *fixed;
+		} params = {global, 0, 9, NULL};
+		struct ptx_fault f;
+
+		assert_int_equal(launch_of(m, "k", 3, 80, &params, &f), PTX_TIMEOUT);
+		if (f.line != line || f.thread[0] != stuck[k].thread || f.block[0] ||
+			!strstr(f.text, stuck[k].what))
+			fail_msg("%s: line %u, not %u: %s", stuck[k].body, f.line, line, f.text);
+		ptx_free(m);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_stuck),
 	};
 
 	setenv("TSDB_SOFT_WORKERS", "2", 1);

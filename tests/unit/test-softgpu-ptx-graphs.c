@@ -406,6 +406,34 @@ static void compare_registers(const struct ptx_function *fn, const char *text)
 		fail_msg("ordered: %d:\n%s", fn->ordered, text);
 }
 
+/* --- the operands, as they are visited --- */
+struct visits {
+	uint32_t uses, defs;
+	bool strange; /* a width that no register has */
+};
+
+static void visit(void *arg, int32_t off, unsigned width, bool def)
+{
+	struct visits *v = arg;
+
+	v->strange |= width != 0 && width != 4 && width != 8;
+	if (off < 0) /* a constant */
+		return;
+	v->uses += !def;
+	v->defs += def;
+}
+
+static void compare_operands(const struct ptx_function *fn, const char *text)
+{
+	for (uint32_t k = 0; k + 1 < ninsns; k++) {
+		struct visits v = {0};
+
+		ptx_visit_operands(&fn->insns[k], visit, &v);
+		if (v.uses != insns[k].nuses || v.defs != insns[k].ndefs || v.strange)
+			fail_msg("L%u: %u are read, %u written:\n%s", k, v.uses, v.defs, text);
+	}
+}
+
 static void compare(uint32_t n, uint32_t see)
 {
 	static struct text text;
@@ -419,6 +447,7 @@ static void compare(uint32_t n, uint32_t see)
 	for (uint32_t k = 0; k < n; k++)
 		if (!fn->insns[k].row && !(fn->insns[k].flags & F_CTRL))
 			fail_msg("L%u is refused:\n%s", k, text.s);
+	compare_operands(fn, text.s);
 	compare_meetings(fn, text.s);
 	compare_registers(fn, text.s);
 	ptx_free(m);

@@ -19,6 +19,7 @@ static bool runs(const char *insn)
 
 	snprintf(text, sizeof text,
 		HEAD
+		".global .align 16 .b32 gv[8]; .const .align 16 .b32 cv[8];\n"
 		".visible .entry k(.param .u64 out) {\n .reg .b16 %%h<8>; .reg .b32 %%r<12>;\n"
 		".reg .b64 %%d<8>; .reg .f32 %%f<8>; .reg .f64 %%g<8>; .reg .pred %%p<4>;\n"
 		"mov.u32 %%r0, 1; mov.u32 %%r1, 2; mov.u32 %%r2, 3; mov.u32 %%r9, 0;\n"
@@ -53,6 +54,108 @@ static void assert_selectors(const char *insn, const char *good, const char *bad
 			if (runs(line) != !k)
 				fail_msg("%s %s", line, k ? "runs" : "is refused");
 		}
+	}
+}
+
+/* --- variables --- */
+/* An address in brackets that is a variable's is one of the variable's state space: accesses of
+ * another space are refused, but for generic ones of global and constant memory, and for those of a
+ * cluster's shared memory of one's own. */
+static void spaces_of_variables(void **state)
+{
+	static const char *const spaces[] = {"global", "const", "shared", "local", "param"};
+	static const struct {
+		const char *insn;
+		const char *ok; /* of these variables: g c s l p */
+	} rows[] = {
+		{"ld.u32 %r9, [@];", "gc"},
+		{"ld.global.u32 %r9, [@];", "g"},
+		{"ld.const.u32 %r9, [@];", "c"},
+		{"ld.shared.u32 %r9, [@];", "s"},
+		{"ld.shared::cluster.u32 %r9, [@];", "s"},
+		{"ld.local.u32 %r9, [@];", "l"},
+		{"ld.param.u32 %r9, [@];", "pl"}, /* a function's .param variables are local ones */
+		{"ld.volatile.global.v2.u32 {%r9, %r10}, [@];", "g"},
+		{"st.global.u32 [@], %r0;", "g"},
+		{"st.shared.u32 [@], %r0;", "s"},
+		{"st.local.v2.u32 [@], {%r0, %r1};", "l"},
+		{"atom.global.add.u32 %r9, [@], 1;", "g"},
+		{"atom.shared.add.u32 %r9, [@], 1;", "s"},
+		{"red.global.add.u32 [@], 1;", "g"},
+		{"red.shared.or.b32 [@], 1;", "s"},
+		{"red.global.v2.f32.add [@], {%f0, %f1};", "g"},
+		{"atom.global.exch.b128 %q0, [@], %q1;", "g"},
+		{"cp.async.ca.shared.global [@], [%d0], 4; cp.async.wait_all;", "s"},
+		{"cp.async.ca.shared.global [sv], [@], 4; cp.async.wait_all;", "gc"},
+		{"mbarrier.init.shared.b64 [@], 32;", "s"},
+		{"st.bulk.shared::cta [@], 16, 0;", "s"},
+	};
+	char text[1024];
+
+	for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+		for (unsigned s = 0; s < 5; s++) {
+			const char letter = spaces[s][0], *at = strchr(rows[k].insn, '@');
+			const bool want = strchr(rows[k].ok, letter) != NULL;
+
+			snprintf(text, sizeof text,
+				".reg .b128 %%q<3>; .shared .align 16 .b32 sv[8]; .local .align 16 .b32 lv[8]; %.*s%s%s",
+				(int)(at - rows[k].insn), rows[k].insn,
+				letter == 'g'	? "gv"
+				: letter == 'c' ? "cv"
+				: letter == 's' ? "sv"
+				: letter == 'l' ? "lv"
+						: "out",
+				at + 1);
+			if (runs(text) != want)
+				fail_msg("%s of .%s %s", rows[k].insn, spaces[s],
+					want ? "is refused" : "runs");
+		}
+}
+
+/* --- functions that are not there --- */
+/* malloc(), free(), vprintf() and __assertfail() are known by name and parameters; a function that
+ * is declared and defined nowhere, or with other ones, is not called. */
+static void functions_of_the_system(void **state)
+{
+	static const struct {
+		const char *declared, *call;
+		bool known;
+	} rows[] = {
+		{".extern .func free(.param .b64 a);", "call free, (x);", true},
+		{".extern .func release(.param .b64 a);", "call release, (x);"},
+		{".extern .func free(.param .b32 a);", "call free, (z);"},
+		{".extern .func free(.param .b64 a, .param .b64 b);", "call free, (x, x);"},
+		{".extern .func (.param .b64 r) free(.param .b64 a);", "call (y), free, (x);"},
+		{".extern .func (.param .b64 r) malloc(.param .b64 a);", "call (y), malloc, (x);",
+			true},
+		{".extern .func (.param .b64 r) mallok(.param .b64 a);", "call (y), mallok, (x);"},
+		{".extern .func (.param .b32 r) malloc(.param .b64 a);", "call (w), malloc, (x);"},
+		{".extern .func (.param .b64 r) malloc(.param .b32 a);", "call (y), malloc, (z);"},
+		{".extern .func malloc(.param .b64 a);", "call malloc, (x);"},
+		{".extern .func (.param .b32 r) vprintf(.param .b64 a);",
+			"call (w), vprintf, (x);"},
+		{".extern .func vprintf(.param .b64 a, .param .b64 b);", "call vprintf, (x, x);"},
+		{".extern .func __assertfail(.param .b64 a);", "call __assertfail, (x);"},
+	};
+
+	for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+		char text[1024], log[512];
+		struct ptx_module *m;
+		struct ptx_fault f;
+		int result;
+
+		snprintf(text, sizeof text,
+			HEAD
+			"%s\n.visible .entry k() { .reg .b32 %%r<4>; .param .b64 x; .param .b64 y; .param .b32 z; .param .b32 w; st.param.b64 [x], 0; st.param.b32 [z], 0; %s ret; }\n",
+			rows[k].declared, rows[k].call);
+		m = ptx_load(text, strlen(text), log, sizeof log);
+		if (!m)
+			fail_msg("%s: %s", rows[k].declared, log);
+		assert_int_equal(ptx_link(m, place_var, NULL, log, sizeof log), PTX_LINKED);
+		result = launch_of(m, "k", 1, 32, NULL, &f);
+		if (result != (rows[k].known ? PTX_OK : PTX_ILLEGAL_INSTRUCTION))
+			fail_msg("%s: %s", rows[k].declared, f.text);
+		ptx_free(m);
 	}
 }
 
@@ -261,6 +364,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parts_of_a_register),
+		cmocka_unit_test(spaces_of_variables),
+		cmocka_unit_test(functions_of_the_system),
 		cmocka_unit_test(picks),
 		cmocka_unit_test(masks),
 		cmocka_unit_test(types_and_modifiers),
