@@ -4,6 +4,7 @@
  * come in, and what the calls that only ask and set refuse ("CUPTI documentation", Activity API).
  */
 #include "softgpu-test.h"
+#include "thread-signals.h"
 
 #include <cupti.h>
 #include <stdlib.h>
@@ -542,6 +543,7 @@ static void test_period(void **state)
 		assert_int_equal(back, round);
 	}
 	assert_int_equal(nfills, 3);
+	assert_true(threads_without_signals() >= 1);
 	CUPTI_OK(cuptiActivityFlushPeriod(0));
 	usleep(50000); /* the thread ends; a record stays */
 	fill(1);
@@ -720,16 +722,22 @@ static void test_a_clock_of_ones_own(void **state)
 	assert_true(t0 <= t1 && t1 <= own_clock());
 	afresh();
 	enable(CUPTI_ACTIVITY_KIND_MEMSET, true);
+	enable(CUPTI_ACTIVITY_KIND_MEMCPY, true);
 	enable(CUPTI_ACTIVITY_KIND_DRIVER, true);
 	OK(cuMemsetD8Async(d, 0, 1, s));
+	OK(cuMemcpyDtoDAsync(d + 8, d, 4, s));
 	OK(cuStreamSynchronize(s));
 	t1 = own_clock() + 1000000; /* the two clocks are not read at once */
 	t0 -= 1000000;
 	enable(CUPTI_ACTIVITY_KIND_MEMSET, false);
+	enable(CUPTI_ACTIVITY_KIND_MEMCPY, false);
 	enable(CUPTI_ACTIVITY_KIND_DRIVER, false);
 	all_back();
 	assert_int_equal(nfills, 1);
-	assert_true(t0 <= fills[0].start && fills[0].end <= t1);
+	assert_int_equal(ncopies, 1);
+	assert_true(t0 <= fills[0].start && fills[0].start <= fills[0].end && fills[0].end <= t1);
+	assert_true(
+		t0 <= copies[0].start && copies[0].start <= copies[0].end && copies[0].end <= t1);
 	assert_true(t0 <= apis[0].start && apis[0].start <= apis[0].end && apis[0].end <= t1);
 }
 

@@ -5,6 +5,7 @@
  * the test's own. Each case is a process of its own, since a process opens one compiler.
  */
 #include "ptx-test.h"
+#include "thread-signals.h"
 
 #include "softgpu/jit/jit.h"
 
@@ -37,8 +38,8 @@ static _Atomic unsigned nseen;
 static unsigned dropped[MAX_SEEN + 1];
 static sem_t begun, gate;
 static _Atomic bool held, refuses;
-static _Atomic uint64_t cost, now = 1000000; /* nanoseconds */
-static int told = -1;			     /* a pipe that is told of each end */
+static _Atomic uint64_t cost, now = 7000000000000; /* nanoseconds */
+static int told = -1;				   /* a pipe that is told of each end */
 static const struct ptx_jit_host *host;
 
 static bool found[3];
@@ -200,6 +201,7 @@ static void hot(void)
 	CHECK(e && e == ptx_jit_entries(fn) && ptx_jit_entries(function(m, 1)) != e);
 	find_heat(fn, 7);
 	CHECK(nseen == 1 && is_seen(0, fn, 7, true));
+	CHECK(threads_without_signals() == 1 && a_thread_is_called("tsdb-jit"));
 	CHECK(e[7].code[0] == code && !e[7].code[1] && !e[6].code[0] && !e[8].code[0]);
 	heat_up(fn, 7, true);
 	ptx_jit_drain();
@@ -391,7 +393,7 @@ static void budget(void)
 	heat_up(fn, 2, true);
 	ptx_jit_drain();
 	CHECK(nseen == 2);
-	now += 20 * ms; /* 1 + 3.21 / 4 */
+	now += 10 * ms; /* 1 + 3.2 / 4: no more than its share */
 	heat_up(fn, 2, true);
 	ptx_jit_drain();
 	CHECK(nseen == 3 && is_seen(2, fn, 2, true));

@@ -4,6 +4,7 @@
  * what lies beside it stays, and the launch goes on with it. Changes that are none are refused.
  */
 #include "ptx-test.h"
+#include "thread-signals.h"
 
 #include "softgpu/micro/micro.h"
 
@@ -132,6 +133,7 @@ static void test_registers(void **state)
 
 	setup(&d);
 	run_to(&d, STOP_LINE);
+	assert_int_equal(threads_without_signals(), 1); /* the launch's */
 	for (unsigned k = 0; k < 3; k++) {
 		const unsigned l = lanes[k];
 
@@ -259,6 +261,60 @@ static void test_memory(void **state)
 	done(&d);
 }
 
+/* An address of memory may be one of its own space, or a generic one of that space. */
+static void test_generic(void **state)
+{
+	struct demo d = {0};
+
+	setup(&d);
+	run_to(&d, STOP_LINE);
+	for (unsigned space = SOFT_SHARED; space <= SOFT_PARAM; space++) {
+		uint8_t own[8];
+
+		ask_memory(&d, space, 6, 4, 8);
+		memcpy(own, got, 8);
+		ask_memory(&d, space, 6, soft_windows[space] + 4, 8);
+		assert_memory_equal(own, got, 8);
+		for (unsigned other = SOFT_SHARED; other <= SOFT_PARAM; other++) {
+			struct soft_ask q = {.what = SOFT_ASK_MEMORY,
+				.space = space,
+				.lane = 7,
+				.addr = soft_windows[other] + 4,
+				.size = 4};
+
+			ngot = 0;
+			assert_true(!micro_ask(d.s, &q, add, NULL) == (other == space));
+		}
+	}
+	done(&d);
+}
+
+/* The instruction's text, without what surrounds it, whatever its line ends with. */
+static void test_texts(void **state)
+{
+	static const char *const ends[] = {
+		"\n", " \n", "\t\n", "\r\n", " \t\r\n", "\t \n", "\r\t\n"};
+
+	for (size_t k = 0; k < sizeof(ends) / sizeof(ends[0]); k++) {
+		struct ptx_launch l = {.grid = {1, 1, 1}, .block = {32, 1, 1}};
+		struct soft_stop stop;
+		struct soft_session *s;
+		struct ptx_module *m;
+		char text[512];
+
+		snprintf(text, sizeof(text),
+			PTX_HEAD
+			".visible .entry k() { .reg .b32 %%r<3>;%s \t mov.u32\t%%r1, 7;%s  ret; }\n",
+			ends[k], ends[k]);
+		m = load(text);
+		l.fn = ptx_kernel_by_name(m, "k");
+		assert_null(micro_start(&l, text, strlen(text), NULL, 0, &s, &stop));
+		assert_string_equal(stop.text, "mov.u32 %r1, 7;");
+		micro_end(s);
+		ptx_free(m);
+	}
+}
+
 /* What is no change of a lane that is there. */
 static void test_refused(void **state)
 {
@@ -302,6 +358,8 @@ int main(void)
 		cmocka_unit_test(test_registers),
 		cmocka_unit_test(test_frames),
 		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_generic),
+		cmocka_unit_test(test_texts),
 		cmocka_unit_test(test_refused),
 	};
 

@@ -7,6 +7,7 @@
  * faults is told and what shared memory holds in the beginning are the launch's.
  */
 #include "counted-handlers.h"
+#include "thread-signals.h"
 
 #include "softgpu/ptx/ptx-int.h"
 
@@ -267,7 +268,7 @@ static void test_registers(void **state_)
 	state = 1;
 	write_kernels(&text);
 	m = load(text.s);
-	for (unsigned n = 0; n < (IS_COMPILED ? 50 : 150); n++) {
+	for (unsigned n = 0; n < (IS_COMPILED ? 40 : 110); n++) {
 		const bool all = n % 4 != 0;
 		struct ptx_launch l = {
 			.fn = ptx_kernel_by_name(m, all ? "k" : "f"), .params = params};
@@ -427,6 +428,7 @@ static void test_faults(void **state_)
 		memset(out, 0, 64 * 4);
 		check_fault_told(&l, *in, out);
 	}
+	assert_int_equal(threads_without_signals(), 3); /* four workers are asked for */
 	ptx_free(m);
 }
 
@@ -482,7 +484,7 @@ static void test_clusters(void **state_)
 	state = 4;
 	write_clusters(&text);
 	m = load(text.s);
-	for (unsigned n = 0; n < 120; n++) {
+	for (unsigned n = 0; n < 80; n++) {
 		struct ptx_launch l = {.fn = ptx_kernel_by_name(m, "k"),
 			.params = params,
 			.block = {1 + next(100), 1, 1},

@@ -95,6 +95,65 @@ static void test_alloca(void **state)
 		}
 }
 
+/* What a function of the system gives back takes its own bytes alone. */
+static void test_results(void **state)
+{
+	const uint32_t *o = run_text(PTX_HEAD
+		".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n.global .align 1 .b8 nothing[1] = {0};\n"
+		".visible .entry k(.param .u64 o) { .reg .b64 %d<4>; .reg .b32 %r<6>; .param .b32 before; .param .b32 r; .param .b32 behind; .param .b64 f; .param .b64 a;\n"
+		"ld.param.u64 %d0, [o]; mov.u32 %r0, -1; st.param.b32 [before], %r0; st.param.b32 [r], %r0; st.param.b32 [behind], %r0; mov.u64 %d1, nothing; cvta.global.u64 %d1, %d1; mov.u64 %d2, 0; st.param.b64 [f], %d1; st.param.b64 [a], %d2;\n"
+		"call (r), vprintf, (f, a); ld.param.b32 %r1, [before]; ld.param.b32 %r2, [r]; ld.param.b32 %r3, [behind]; st.global.u32 [%d0], %r1; st.global.u32 [%d0+4], %r2; st.global.u32 [%d0+8], %r3; ret; }\n",
+		1, 1, 16);
+
+	assert_int_equal(o[0], UINT32_MAX);
+	assert_int_equal(o[1], 0); /* no arguments were printed */
+	assert_int_equal(o[2], UINT32_MAX);
+}
+
+/* Each thread's pieces of the heap are its own, from the first byte to the last, and not a byte
+ * more: what is behind the last is nobody's. */
+static enum ptx_fault_code heap_launch(uint64_t *out, unsigned beyond, struct ptx_fault *f)
+{
+	struct ptx_module *m = load(PTX_HEAD
+		".extern .func (.param .b64 r) malloc(.param .b64 a);\n.extern .func free(.param .b64 a);\n"
+		".visible .entry k(.param .u64 o, .param .u64 beyond) { .reg .b64 %d<9>; .reg .b32 %r<6>; .reg .b16 %h<4>; .param .b64 n; .param .b64 p;\n"
+		"ld.param.u64 %d0, [o]; ld.param.u64 %d7, [beyond]; mov.u32 %r0, %tid.x; mul.wide.u32 %d1, %r0, 8; add.u64 %d0, %d0, %d1; mul.wide.u32 %d2, %r0, 37; add.u64 %d2, %d2, 1;\n"
+		"st.param.b64 [n], %d2; call (p), malloc, (n); ld.param.b64 %d3, [p]; st.global.u64 [%d0], %d3; cvt.u16.u32 %h1, %r0; add.u64 %d4, %d3, %d2; st.u8 [%d3], %h1; st.u8 [%d4+-1], %h1;\n"
+		"bar.sync 0; ld.u8 %h2, [%d3]; ld.u8 %h3, [%d4+-1]; add.u16 %h2, %h2, %h3; cvt.u64.u16 %d5, %h2; st.global.u64 [%d0+512], %d5; add.u64 %d4, %d4, %d7; ld.u8 %h2, [%d4+-1]; st.param.b64 [p], %d3; bar.sync 0; call free, (p); ret; }\n");
+	struct {
+		void *o;
+		uint64_t beyond;
+	} params = {out, beyond};
+	struct ptx_launch l = {.fn = ptx_kernel_by_name(m, "k"),
+		.grid = {1, 1, 1},
+		.block = {64, 1, 1},
+		.params = &params,
+		.heap = ptx_heap_new(1 << 20, 3)};
+	enum ptx_fault_code code = ptx_run(&l, f);
+
+	ptx_free(m);
+	ptx_heap_delete(l.heap);
+	return code;
+}
+
+static void test_heap(void **state)
+{
+	uint64_t *out = device(1024);
+	struct ptx_fault f;
+
+	if (heap_launch(out, 0, &f))
+		fail_msg("%s", f.text);
+	for (unsigned t = 0; t < 64; t++) {
+		assert_true(out[t] && out[t] % 16 == 0);
+		assert_int_equal(out[64 + t], 2 * t);
+		for (unsigned k = 0; k < t; k++)
+			assert_true(out[k] + 37 * k + 1 <= out[t] || out[t] + 37 * t + 1 <= out[k]);
+	}
+	assert_int_equal(heap_launch(out, 1, &f), PTX_ILLEGAL_ADDRESS);
+	assert_int_equal(f.addr, out[0] + 1); /* thread 0 has one byte */
+	assert_int_equal(f.size, 1);
+}
+
 /* %clock_hi and %globaltimer_hi are the upper halves of what %clock64 and %globaltimer are, and
  * those of 32 bits the lower ones; a launch's clock runs at its rate. */
 static void test_clocks(void **state)
@@ -123,6 +182,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_alloca),
+		cmocka_unit_test(test_results),
+		cmocka_unit_test(test_heap),
 		cmocka_unit_test(test_clocks),
 	};
 
