@@ -65,13 +65,33 @@ static inline void check_fault(const struct ptx_launch *l, const struct ptx_faul
 		assert_true(f->thread[k] < l->block[k] && f->block[k] < l->grid[k]);
 }
 
+/* OBSERVED: launches are watched by somebody who does not mind. RANDOM: in turns of random length.
+ */
+#ifdef OBSERVED
+#include "softgpu/watch/ptx-observe.h"
+static inline void not_minded(void *arg, const struct ptx_access *a)
+{
+}
+static const struct ptx_observer watcher = {.access = not_minded};
+#define WATCHER &watcher
+#else
+#define WATCHER NULL
+#endif
+#ifdef RANDOM
+#define IS_RANDOM true
+#else
+#define IS_RANDOM false
+#endif
+
 static inline enum ptx_fault_code launch_of(struct ptx_module *m, const char *kernel, unsigned grid,
 	unsigned block, const void *params, struct ptx_fault *f)
 {
 	struct ptx_launch l = {.fn = ptx_kernel_by_name(m, kernel),
 		.grid = {grid, 1, 1},
 		.block = {block, 1, 1},
-		.params = params};
+		.params = params,
+		.observer = WATCHER,
+		.schedule = {.random = IS_RANDOM, .seed = 5}};
 	enum ptx_fault_code code;
 
 	assert_non_null(l.fn);
