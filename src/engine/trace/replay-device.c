@@ -195,6 +195,23 @@ static unsigned device_flags(const struct replay_choice *c, const struct sbt_met
 	       (any ? REPLAYER_ANY_DEVICE : 0) | (sbt_meta_is_hip(meta) ? REPLAYER_HIP : 0);
 }
 
+/* The replayer's path, and the software GPU's folder if it is to be one: heap strings. */
+static struct err *find_parts(bool soft, bool hip, char **ret_replayer, char **ret_softgpu)
+{
+	*ret_softgpu = NULL;
+	*ret_replayer = gpu_replayer_path();
+	if (!*ret_replayer)
+		return err_cure(
+			err_new(ERR_UNSUPPORTED,
+				"tsdb-replayer is not installed, so commands cannot be executed again"),
+			"Build tsdb where the CUDA toolkit's headers are");
+	if (!soft || (*ret_softgpu = soft_dir(hip)))
+		return NULL;
+	free(*ret_replayer);
+	return err_cure(err_new(ERR_UNSUPPORTED, "%s is not installed", device_name(soft, hip)),
+		"\"tsdb doctor\" says more");
+}
+
 struct err *replay_device_open(
 	struct engine *en, const struct replay_choice *c, struct replay_device **ret)
 {
@@ -210,7 +227,7 @@ struct err *replay_device_open(
 		.probes = c->probes,
 		.nprobes = c->nprobes};
 	const bool hip = sbt_meta_is_hip(meta);
-	char *replayer, *softgpu = NULL, *target = NULL;
+	char *replayer, *softgpu, *target;
 	struct device *d;
 	struct err *e;
 	bool soft;
@@ -218,27 +235,16 @@ struct err *replay_device_open(
 	*ret = NULL;
 	TRY(find_window(en, c->window, &o.first, &o.last));
 	TRY(choose_soft(en, meta, c->on, &soft));
-	replayer = gpu_replayer_path();
-	if (!replayer)
-		return err_cure(
-			err_new(ERR_UNSUPPORTED,
-				"tsdb-replayer is not installed, so commands cannot be executed again"),
-			"Build tsdb where the CUDA toolkit's headers are");
-	if (soft && !(softgpu = soft_dir(hip))) {
-		free(replayer);
-		return err_cure(
-			err_new(ERR_UNSUPPORTED, "%s is not installed", device_name(soft, hip)),
-			"\"tsdb doctor\" says more");
-	}
+	TRY(find_parts(soft, hip, &replayer, &softgpu));
 	o.replayer = replayer;
 	o.softgpu = softgpu;
 	o.amd_target = target = hip ? amd_target(meta) : NULL;
+	o.flags = device_flags(c, meta, soft);
 	o.no_sandbox = c->no_sandbox || !en->set.number[SET_REPLAY_SANDBOX];
 	o.limit_s = (unsigned)en->set.number[SET_REPLAY_TIMEOUT];
 	o.timeout_s = o.limit_s > REPLY_S / 5 ? o.limit_s * 5 : 0;
 	if (en->hooks.executes)
 		en->hooks.executes(en->hooks.arg, o.no_sandbox);
-	o.flags = device_flags(c, meta, soft);
 	e = device_open(&d, &o);
 	free(replayer);
 	free(softgpu);

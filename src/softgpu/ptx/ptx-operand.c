@@ -616,6 +616,22 @@ static unsigned type_of_letter(const struct ptx_dec *d, char c)
 	}
 }
 
+/* Operands with rules of their own. */
+static const char *match_several(struct ptx_dec *d, char c, const struct ptx_opnd *o, int32_t *ret)
+{
+	if (strchr("oO", c))
+		return match_video(d, c, o, ret);
+	if (strchr("lL", c))
+		return match_loose(d, c, o, ret);
+	if (strchr("gG", c))
+		return match_frag(d, o, c);
+	if (strchr("BT", c))
+		return match_label(d, o, c);
+	if (strchr("uUth", c))
+		return ptx_tex_match(d, o, c, ret);
+	return match_vec(d, o, c);
+}
+
 static const char *match_one(struct ptx_dec *d, char c, const struct ptx_opnd *o, int32_t *ret)
 {
 	struct ptx_insn *i = d->i;
@@ -628,12 +644,6 @@ static const char *match_one(struct ptx_dec *d, char c, const struct ptx_opnd *o
 	if (c == 'r')
 		i->flags |= F_USED;
 	switch (c) {
-	case 'o':
-	case 'O':
-		return match_video(d, c, o, ret);
-	case 'L':
-	case 'l':
-		return match_loose(d, c, o, ret);
 	case 'r':
 	case 'q':
 	case 'd':
@@ -668,19 +678,8 @@ static const char *match_one(struct ptx_dec *d, char c, const struct ptx_opnd *o
 	case 'j':
 		i->imm = (int64_t)o->value;
 		return o->kind == O_INT ? NULL : "an operand that is not a number";
-	case 'g':
-	case 'G':
-		return match_frag(d, o, c);
-	case 'B':
-	case 'T':
-		return match_label(d, o, c);
-	case 'u':
-	case 'U':
-	case 't':
-	case 'h':
-		return ptx_tex_match(d, o, c, ret);
 	default:
-		return match_vec(d, o, c);
+		return match_several(d, c, o, ret);
 	}
 }
 
