@@ -4,7 +4,7 @@
 
 A header that lies in a room's own folder is a door: other rooms may include it. A header in a drawer (a folder below the room's) is
 private to its room. ROOMS says which rooms, or which single doors of them, a room may use. docs/design.md has the table that
-`scripts/check-layers.py --table` prints; `--update` puts it there.
+`scripts/check-layers.py --table` prints; `--update` puts it there. `--figures` counts: lines, doors, folders, long functions, vendors' words.
 
 A vendor's types, functions, headers and libraries are named in the vendor's drawers alone, and in the rooms whose subject they are
 (VENDOR_PLACES); a drawer's headers are included by the drawer alone.
@@ -15,6 +15,7 @@ import sys
 from collections import defaultdict
 
 FILES_MAX = 35  # in one folder
+FUNCTION_MAX = 60  # lines
 
 # Where a vendor's types, functions and libraries have their place. Everywhere else they may stand in comments and in texts for the user.
 VENDOR_PLACES = re.compile(r'src/(?:capture/(?:cuda|hip)|replayer/backend-\w+|gpucode|softgpu|softamd|observe)/')
@@ -165,6 +166,47 @@ def table():
     return '\n'.join(lines) + '\n'
 
 
+def long_functions(text):
+    """How many functions a file has, and the lines of each that has more than FUNCTION_MAX: from its brace to the closing one."""
+    n, found, begin = 0, [], None
+    for i, line in enumerate(text.split('\n')):
+        if line == '{':
+            begin = i
+        elif line == '}' and begin is not None:
+            n += 1
+            found += [i - begin + 1] if i - begin + 1 > FUNCTION_MAX else []
+            begin = None
+    return n, found
+
+
+def figures():
+    """A table, a row for each room, and what counts for the whole of src/."""
+    lines, doors, opened, folders = defaultdict(int), {}, defaultdict(set), defaultdict(int)
+    functions, long, words = 0, [], defaultdict(int)
+    for path, room, includes in sources():
+        with open(path, encoding='utf-8') as f:
+            text = f.read()
+        lines[room] += text.count('\n')
+        folders[os.path.dirname(path)] += 1
+        n, found = long_functions(text)
+        functions, long = functions + n, long + found
+        for i in includes:
+            if '/' in i and i.split('/')[0] != room:
+                opened[i.split('/')[0]].add(i)
+        if not VENDOR_PLACES.match(path):
+            words[path] += len(vendor_words(path, text))
+    for room in ROOMS:
+        doors[room] = sum(n.endswith('.h') for n in os.listdir('src/' + room))
+    out = ['| room | lines | largest folder | headers that others open, of doors |', '| --- | --- | --- | --- |']
+    for room in ROOMS:
+        largest = max(n for folder, n in folders.items() if (folder + '/').startswith(f'src/{room}/'))
+        out.append(f'| {room} | {lines[room]:,} | {largest} | {sum(i.endswith(".h") for i in opened[room])} of {doors[room]} |')
+    out.append('')
+    out.append(f'{sum(lines.values()):,} lines; {len(long)} of {functions:,} functions have more than {FUNCTION_MAX}, the longest {max(long)}; '
+               f'the largest folder has {max(folders.values())} files; {sum(words.values())} words of a vendor outside its places, in {sum(n > 0 for n in words.values())} files.')
+    return '\n'.join(out) + '\n'
+
+
 def in_design(text):
     """The page with the table between its marks made anew."""
     return re.sub(r'(<!-- rooms -->\n).*?(<!-- end of rooms -->)', lambda m: m[1] + table() + m[2], text, flags=re.S)
@@ -174,6 +216,9 @@ def main():
     os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
     if sys.argv[1:] == ['--table']:
         sys.stdout.write(table())
+        return 0
+    if sys.argv[1:] == ['--figures']:
+        sys.stdout.write(figures())
         return 0
     with open('docs/design.md', encoding='utf-8') as f:
         page = f.read()
