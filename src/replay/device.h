@@ -24,6 +24,12 @@
 struct device;
 
 enum device_doing { DEVICE_OPENING, DEVICE_EXECUTING, DEVICE_GOING };
+/* What it is doing, and how far that is: of the window, or at DEVICE_GOING of the way. */
+struct device_progress {
+	enum device_doing doing;
+	uint64_t seq; /* the last command known to be done; at DEVICE_GOING the one to be reached */
+	uint64_t done, total; /* total 0: not known */
+};
 
 struct device_options {
 	const char *replayer;	/* the program tsdb-replayer */
@@ -39,10 +45,9 @@ struct device_options {
 			       s a wait) comes first */
 	unsigned limit_s;   /* most time that the work up to a command may take in the replayer; 0:
 			       TSDB_REPLAYER_TIMEOUT, or 60 */
-	/* Called several times a second while a call waits: what the device is doing, and the last
-	 * command known to be done (at DEVICE_GOING: the one to be reached). It must not call the
-	 * device. May be NULL */
-	void (*progress)(void *arg, enum device_doing doing, uint64_t seq);
+	/* Called several times a second while a call waits. It must not call the device. May be
+	 * NULL */
+	void (*progress)(void *arg, const struct device_progress *p);
 	void *progress_arg;
 	/* Called with what kernels print while they are executed for the user (stepping and
 	 * running, not checking or going back). The bytes are the program's: make them safe before

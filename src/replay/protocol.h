@@ -26,7 +26,7 @@
 #include "sbt/cmd.h"
 #include "sbt/pagehash.h"
 
-#define REPLAYER_VERSION 15u
+#define REPLAYER_VERSION 16u
 #define REPLAYER_FD_ENV "TSDB_REPLAYER_FD"
 #define REPLAYER_NO_SANDBOX "--no-sandbox" /* its argument, if it is to have none */
 /* bytes of a message, header included; larger reads and writes go in pieces */
@@ -118,6 +118,8 @@ enum replayer_type {
 #undef REQ
 		REPLAYER_REPLY = 1000,
 	REPLAYER_ERROR, /* struct replayer_error, the sentence follows */
+	REPLAYER_AT, /* struct replayer_done: how far SEEK or RUN is, now and then before the reply
+		      */
 };
 
 struct replayer_none {

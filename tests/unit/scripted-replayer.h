@@ -56,6 +56,10 @@ enum how {
 	FAULTS_AFAR, /* at a command that is not of the window */
 	AGAIN,	     /* REPLAYER_E_AGAIN */
 	PLACE,	     /* REPLAYER_E_PLACE */
+	ON_WAY,	     /* says three times where it is, then answers rightly */
+	ON_WAY_AFAR, /* and is behind where it was to go to */
+	ON_WAY_BACK, /* and goes back */
+	ON_WAY_LONG, /* of a size that is another */
 	HOWS,
 	LIES,	/* the number of wire->lie stands in the right answer */
 	RUBBISH /* of the right length; wire->lie.value: 0 to 255 all bytes, else by chance */
@@ -369,8 +373,20 @@ static void tell_error(uint32_t code, uint64_t seq)
 		exit(0);
 }
 
+/* Three places, and the right answer. */
+static void tell_way(uint64_t a, uint64_t b, uint64_t c, const struct buf *out)
+{
+	const uint64_t at[] = {a, b, c};
+
+	for (unsigned i = 0; i < 3; i++)
+		reply(REPLAYER_AT, &at[i], sizeof at[i], sizeof at[i]);
+	reply(REPLAYER_REPLY, out->data, out->len, out->len);
+}
+
 static void misbehave(enum how how, uint64_t seq, struct buf *out)
 {
+	uint8_t nine[9] = {FIRST};
+
 	switch (how) {
 	case SHORT:
 		reply(REPLAYER_REPLY, out->data, out->len - 1, out->len - 1);
@@ -433,6 +449,19 @@ static void misbehave(enum how how, uint64_t seq, struct buf *out)
 		break;
 	case PLACE:
 		tell_error(REPLAYER_E_PLACE, 0);
+		break;
+	case ON_WAY:
+		tell_way(FIRST - 1, (FIRST - 1 + seq) / 2, seq, out);
+		break;
+	case ON_WAY_AFAR:
+		tell_way(FIRST - 1, seq, LAST + 1, out);
+		break;
+	case ON_WAY_BACK:
+		tell_way(FIRST, FIRST - 1, FIRST - 1, out);
+		break;
+	case ON_WAY_LONG:
+		reply(REPLAYER_AT, nine, sizeof nine, sizeof nine);
+		reply(REPLAYER_REPLY, out->data, out->len, out->len);
 		break;
 	case LIES:
 	case RUBBISH:

@@ -548,6 +548,12 @@ static void goes_on(struct device *d)
 	is_right(d, &m);
 }
 
+/* Those that take long say where they are. */
+static bool has_way(uint32_t type)
+{
+	return type == REPLAYER_SEEK || type == REPLAYER_RUN;
+}
+
 static void answers(const struct row *r, enum how how)
 {
 	struct device *d = open_it();
@@ -613,6 +619,17 @@ static void answers(const struct row *r, enum how how)
 			ok(e);
 		else
 			says(r, how, e, "why", NULL);
+		break;
+	case ON_WAY:
+	case ON_WAY_AFAR:
+	case ON_WAY_BACK:
+	case ON_WAY_LONG:
+		if (how == ON_WAY_LONG || !has_way(r->type))
+			says(r, how, e, "answers what is no answer", NULL);
+		else if (how == ON_WAY)
+			ok(e);
+		else
+			says(r, how, e, "is where it cannot be", NULL);
 		break;
 	default: /* LEAVES: what comes behind it may fail */
 		break;

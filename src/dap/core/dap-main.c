@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/monotonic.h"
 #include "dap/core/dap-private.h"
 #include "dap/dap.h"
 
@@ -57,43 +58,57 @@ static void answer_error(struct dap *d, const json_t *request, struct err *e, co
 
 /* --- progress --- */
 
-static void end_progress(struct dap *d)
+/* Of a request, or of a move: the answer to its request has been given. */
+static json_t *progress_id(json_int_t of)
 {
-	const json_int_t of = atomic_exchange(&d->progress, 0);
 	char id[40];
 
-	if (!of)
-		return;
-	snprintf(id, sizeof id, "request-%lld", (long long)of);
-	link_event(d->link, "progressEnd", json_pack("{s:s}", "progressId", id));
+	snprintf(id, sizeof id, "%s-%lld", of < 0 ? "move" : "request",
+		of < 0 ? -(long long)of : (long long)of);
+	return json_string(id);
 }
 
-static void begin_progress(struct dap *d)
+void dap_end_progress(struct dap *d)
 {
-	const json_int_t of = link_status(d->link).current;
+	const json_int_t of = atomic_exchange(&d->progress, 0);
+
+	if (of)
+		link_event(
+			d->link, "progressEnd", json_pack("{s:o}", "progressId", progress_id(of)));
+}
+
+static void begin_progress(struct dap *d, json_int_t of, const char *title)
+{
 	long long none = 0;
-	char id[40];
+	json_t *body;
 
 	if (!of || !atomic_compare_exchange_strong(&d->progress, &none, of))
 		return;
-	snprintf(id, sizeof id, "request-%lld", (long long)of);
-	link_event(d->link, "progressStart",
-		json_pack("{s:s, s:s, s:I, s:b}", "progressId", id, "title",
-			atomic_load(&d->progress_title), "requestId", of, "cancellable", 1));
+	body = json_pack(
+		"{s:o, s:s, s:b}", "progressId", progress_id(of), "title", title, "cancellable", 1);
+	if (of > 0)
+		json_object_set_new(body, "requestId", json_integer(of));
+	link_event(d->link, "progressStart", body);
 }
 
 void dap_on_work(void *dap, const char *what, uint64_t done, uint64_t total)
 {
 	struct dap *d = dap;
-	const json_int_t of = atomic_load(&d->progress);
+	json_int_t of = atomic_load(&d->progress);
 	json_t *body;
-	char id[40], message[80];
+	char message[80];
 
+	if (!of && total && d->shows_progress && atomic_load(&d->moves) &&
+		monotonic_ms() - d->move_ms > PROGRESS_MS) {
+		of = -++d->moves_shown;
+		begin_progress(d, of, d->move_title);
+	}
 	if (!of)
 		return;
-	snprintf(id, sizeof id, "request-%lld", (long long)of);
-	snprintf(message, sizeof message, "%s: %llu", what, (unsigned long long)done);
-	body = json_pack("{s:s, s:s}", "progressId", id, "message", message);
+	snprintf(message, sizeof message, "%.*s", (int)strcspn(what, ","), what);
+	if (!total)
+		snprintf(message, sizeof message, "%s: %llu", what, (unsigned long long)done);
+	body = json_pack("{s:o, s:s}", "progressId", progress_id(of), "message", message);
 	if (total)
 		json_object_set_new(body, "percentage",
 			json_real(100.0 * (double)(done < total ? done : total) / (double)total));
@@ -102,7 +117,7 @@ void dap_on_work(void *dap, const char *what, uint64_t done, uint64_t total)
 
 /* --- what the listener does --- */
 
-/* "request-12", as begin_progress() names it. */
+/* "request-12", "move-3", as progress_id() names it; negative: of a move. */
 static json_int_t request_of(const json_t *args)
 {
 	const json_t *id = json_object_get(args, "requestId");
@@ -111,6 +126,8 @@ static json_int_t request_of(const json_t *args)
 
 	if (json_is_integer(id))
 		return json_integer_value(id);
+	if (progress && sscanf(progress, "move-%lld", &n) == 1)
+		return n > 0 ? -n : 0;
 	return progress && sscanf(progress, "request-%lld", &n) == 1 ? n : 0;
 }
 
@@ -123,7 +140,9 @@ static bool on_arrival(void *arg, const json_t *request)
 	if (!strcmp(name, "cancel")) {
 		const json_int_t seq = request_of(json_object_get(request, "arguments"));
 
-		if (seq && !link_cancel(d->link, seq))
+		if (seq < 0 && seq == atomic_load(&d->progress))
+			atomic_store(&d->pauses, true);
+		else if (seq > 0 && !link_cancel(d->link, seq))
 			atomic_store(&d->cancelled, seq);
 		answer(d, request, json_object());
 		return true;
@@ -153,7 +172,7 @@ static void on_busy(void *arg, uint64_t ms, uint64_t waiting)
 		dap_interrupt(d);
 	}
 	if (!moves && ms > PROGRESS_MS && d->shows_progress)
-		begin_progress(d);
+		begin_progress(d, link.current, atomic_load(&d->progress_title));
 }
 
 /* --- requests --- */
@@ -193,7 +212,8 @@ static void dispatch(struct dap *d, const json_t *request)
 	body = json_object();
 	atomic_store(&d->progress_title, r->name);
 	e = r->run(d, args, body);
-	end_progress(d);
+	if (atomic_load(&d->progress) > 0) /* a move goes on behind a request that came meanwhile */
+		dap_end_progress(d);
 	if (e) {
 		const bool gone = e->code == ERR_SYSTEM; /* the session may be */
 

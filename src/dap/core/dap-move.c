@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "base/monotonic.h"
 #include "dap/core/dap-private.h"
 
 void dap_move_later(struct dap *d, char *command, const char *resume, const char *reason)
@@ -69,10 +70,13 @@ void dap_move_now(struct dap *d)
 	if (m.unasked)
 		dap_tell_continued(d);
 	dap_forget(d);
+	d->move_ms = monotonic_ms();
+	d->move_title = atomic_load(&d->progress_title);
 	atomic_store(&d->may_break, m.resume != NULL);
 	atomic_store(&d->moves, true);
 	e = run(d, &m, &text);
 	atomic_store(&d->moves, false);
+	dap_end_progress(d);
 	atomic_store(&d->may_break, false);
 	atomic_store(&d->pauses, false);
 	d->phase = DAP_STOPPED;

@@ -80,6 +80,9 @@ struct dap {
 	json_t *stop;	     /* the newest, see docs/json.md; NULL: none yet */
 	bool stopped_now;    /* ... and the client does not know it yet */
 	struct dap_move move;
+	uint64_t move_ms;	     /* when the move under way began */
+	const char *move_title;	     /* the request that it is for */
+	json_int_t moves_shown;	     /* how many had progress */
 	void (*then)(struct dap *d); /* after the answer; NULL: nothing */
 
 	struct dap_points points[DAP_POINT_KINDS];
@@ -103,7 +106,7 @@ struct dap {
 	atomic_bool breaks;	  /* there is one: requests wait for it */
 	atomic_bool pauses, ends; /* the client wants the move to end, or everything */
 	atomic_llong cancelled;	  /* the request that the client wants no answer of; 0: none */
-	atomic_llong progress;	  /* the request that progress is shown of; 0: none */
+	atomic_llong progress;	  /* the request that progress is shown of; 0: none; -n: a move */
 	_Atomic(const char *) progress_title; /* of the request that is being worked at */
 };
 
@@ -127,6 +130,8 @@ json_t *dap_capabilities(bool replays);
 
 /* A library_progress_fn: the client sees how far the work is. */
 void dap_on_work(void *dap, const char *what, uint64_t done, uint64_t total);
+/* What progress was shown of has ended; again is fine. */
+void dap_end_progress(struct dap *d);
 /* Answers the requests that wait, while a move stops shortly. */
 void dap_answer_waiting(struct dap *d);
 

@@ -3,6 +3,7 @@
  * The device under a replay, see replay-device.h.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "sbt/memory.h"
@@ -135,14 +136,21 @@ struct err *replay_device_check(const struct engine *en, const struct replay_cho
 
 /* --- progress --- */
 
-static void show_progress(void *arg, enum device_doing doing, uint64_t seq)
+static void show_progress(void *arg, const struct device_progress *dp)
 {
-	static const char *const what[] = {[DEVICE_OPENING] = "preparing the device for command",
+	static const char *const doing[] = {[DEVICE_OPENING] = "preparing the device for command",
 		[DEVICE_EXECUTING] = "executed again up to command",
 		[DEVICE_GOING] = "going to command"};
 	const struct engine *en = arg;
-	const struct engine_progress p = {.what = what[doing], .done = seq, .moving = true};
+	char what[80];
+	struct engine_progress p = {.what = doing[dp->doing], .done = dp->seq, .moving = true};
 
+	if (dp->total) {
+		snprintf(what, sizeof what, "%s %" PRIu64 ",", p.what, dp->seq);
+		p.what = what;
+		p.done = dp->done;
+		p.total = dp->total;
+	}
 	en->hooks.progress(en->hooks.arg, &p);
 }
 

@@ -28,9 +28,11 @@ struct device {
 	unsigned attempt; /* at placing the memory: device_child_layout() */
 	volatile bool *interrupt;
 	struct patience *budget; /* of device_budget(); NULL: none */
-	void (*progress)(void *arg, enum device_doing doing, uint64_t seq);
+	void (*progress)(void *arg, const struct device_progress *p);
 	void *progress_arg;
 	enum device_doing doing;
+	bool on_way;	   /* of SEEK, RUN: the replayer has said where it is */
+	uint64_t from, at; /* ... at first, and since */
 	void (*said)(void *arg, const char *text, size_t n);
 	void *said_arg;
 	void (*undone)(void *arg, uint64_t seq);

@@ -255,6 +255,44 @@ static struct limit limit_of(const struct device *d)
 	return l;
 }
 
+static void show_progress(const struct device *d)
+{
+	struct device_progress p = {.doing = d->doing, .seq = d->want};
+
+	if (d->doing == DEVICE_EXECUTING) {
+		p.seq = d->on_way ? d->at : d->want;
+		p.total = d->last + 1 - d->first;
+		p.done = p.seq + 1 - d->first;
+	} else if (d->doing == DEVICE_GOING) {
+		p.seq = d->pos;
+		p.total = d->on_way ? d->pos - d->from : 0;
+		p.done = d->at - d->from;
+	}
+	d->progress(d->progress_arg, &p);
+}
+
+/* Between two looks at the socket: the user, or the limit, may end the wait. */
+static struct err *may_wait(struct device *d, struct limit *l)
+{
+	if (d->progress)
+		show_progress(d);
+	if (d->interrupt && *d->interrupt && !l->grace_ms)
+		l->grace_ms = monotonic_ms();
+	if (d->budget && patience_over(d->budget) && !l->grace_ms)
+		l->grace_ms = monotonic_ms();
+	/* the user gives up, not tsdb */
+	if (l->grace_ms && monotonic_ms() - l->grace_ms >= GRACE_MS)
+		return d->interrupt && *d->interrupt
+			       ? kill_for(d, ERR_INTERRUPTED,
+					 "interrupted while the device was busy")
+			       : kill_for(d, ERR_LIMIT, "the budget is spent");
+	if (!patience_over(&l->patience))
+		return NULL;
+	d->error = DEVICE_SILENT;
+	return err_cure(kill_for(d, ERR_INFERIOR, "no answer from the replayer in time"),
+		"the state before it can be inspected");
+}
+
 /* Waits until the socket is ready for events, or readable: a dying replayer's message matters more
  * than tsdb's requests. */
 static struct err *wait_for(struct device *d, short events, struct limit *l)
@@ -264,25 +302,7 @@ static struct err *wait_for(struct device *d, short events, struct limit *l)
 			{.fd = d->said_fd, .events = POLLIN}};
 		int n;
 
-		if (d->progress)
-			d->progress(d->progress_arg, d->doing,
-				d->doing == DEVICE_GOING ? d->pos : d->want);
-		if (d->interrupt && *d->interrupt && !l->grace_ms)
-			l->grace_ms = monotonic_ms();
-		if (d->budget && patience_over(d->budget) && !l->grace_ms)
-			l->grace_ms = monotonic_ms();
-		/* the user gives up, not tsdb */
-		if (l->grace_ms && monotonic_ms() - l->grace_ms >= GRACE_MS)
-			return d->interrupt && *d->interrupt
-				       ? kill_for(d, ERR_INTERRUPTED,
-						 "interrupted while the device was busy")
-				       : kill_for(d, ERR_LIMIT, "the budget is spent");
-		if (patience_over(&l->patience)) {
-			d->error = DEVICE_SILENT;
-			return err_cure(
-				kill_for(d, ERR_INFERIOR, "no answer from the replayer in time"),
-				"the state before it can be inspected");
-		}
+		TRY(may_wait(d, l));
 		n = poll(p, 2, 50);
 		if (n > 0 && p[0].revents)
 			return NULL;
@@ -435,6 +455,37 @@ static void take_changed(struct device *d, uint64_t seq)
 		d->undone(d->undone_arg, was);
 }
 
+/* How far it is. The limit of time goes on. */
+static struct err *take_at(
+	struct device *d, const struct replayer_head *head, struct limit *l, bool *ret_end)
+{
+	struct replayer_done at;
+
+	if ((d->asked != REPLAYER_SEEK && d->asked != REPLAYER_RUN) || head->size != sizeof at)
+		return kill_for(d, ERR_INFERIOR, "the replayer answers what is no answer");
+	TRY(receive(d, &at, sizeof at, l, ret_end));
+	if (*ret_end)
+		return NULL;
+	if (at.seq < d->first - 1 || at.seq > d->pos || (d->on_way && at.seq < d->at))
+		return kill_for(d, ERR_INFERIOR, "the replayer is where it cannot be");
+	d->from = d->on_way ? d->from : at.seq;
+	d->at = at.seq;
+	d->on_way = true;
+	return may_wait(d, l);
+}
+
+/* The head of the reply. */
+static struct err *take_head(
+	struct device *d, struct replayer_head *ret, struct limit *l, bool *ret_end)
+{
+	do {
+		TRY(receive(d, ret, sizeof *ret, l, ret_end));
+		if (!*ret_end && ret->type == REPLAYER_AT)
+			TRY(take_at(d, ret, l, ret_end));
+	} while (!*ret_end && ret->type == REPLAYER_AT);
+	return NULL;
+}
+
 struct err *device_reply(struct device *d, size_t size)
 {
 	struct replayer_head head;
@@ -443,7 +494,7 @@ struct err *device_reply(struct device *d, size_t size)
 
 	TRY(flush(d));
 	l = limit_of(d);
-	TRY(receive(d, &head, sizeof head, &l, &end));
+	TRY(take_head(d, &head, &l, &end));
 	if (end)
 		return died(d);
 	if (!known_reply(d, &head))

@@ -121,6 +121,7 @@ static struct err *seek_raw(struct device *d, uint64_t seq)
 	d->done = d->first - 1;
 	d->pos = seq;
 	d->doing = DEVICE_GOING;
+	d->on_way = false;
 	struct err *e = CALL(d, SEEK, s, replayer_done);
 	d->doing = DEVICE_EXECUTING;
 	if (e && d->error == REPLAYER_E_AGAIN && !d->again) {
@@ -204,6 +205,7 @@ static struct err *run_raw(
 	struct replayer_ran ran;
 
 	d->pos = to; /* a crash is blamed on this command */
+	d->on_way = false;
 	TRY(CALL(d, RUN, r, replayer_ran));
 	memcpy(&ran, d->in.data, sizeof ran);
 	*ret_hit = ran.hit && size;

@@ -618,6 +618,8 @@ struct err *execute_step(struct rp *rp, uint64_t seq, bool *ret_work)
 		TRY(execute_finish(rp));
 	rp->position = c->seq;
 	TRY(late_go(rp));
+	if (rp->tell)
+		rp->tell(rp);
 	return rp->holding ? NULL : checkpoint_tick(rp);
 }
 

@@ -20,6 +20,8 @@
 #include "replayer/execute/replayer-watchdog.h"
 #include "replayer/execute/replayer-window.h"
 
+enum { TELL_NS = 100000000 }; /* between two messages about how far it is */
+
 /* --- messages --- */
 
 struct request {
@@ -141,6 +143,19 @@ static struct err *on_open(struct rp *rp, const struct request *q, struct buf *o
 	const size_t room = REPLAYER_MESSAGE_MAX / 2;
 	buf_add(out, rp->notes.data, rp->notes.len < room ? rp->notes.len : room);
 	return NULL;
+}
+
+/* If nobody takes it, the reply will find that out. */
+static void tell_at(struct rp *rp)
+{
+	struct buf b = BUF_INIT;
+
+	if (now_ns() - rp->told_ns < TELL_NS)
+		return;
+	rp->told_ns = now_ns();
+	reply_position(rp, &b);
+	(void)!send_message(rp, rp->fd, REPLAYER_AT, &b);
+	buf_free(&b);
 }
 
 static struct err *on_seek(struct rp *rp, const struct request *q, struct buf *out)
@@ -626,12 +641,17 @@ static void serve(struct rp *rp, int fd)
 	struct request q;
 	bool go_on = true;
 
+	rp->fd = fd;
 	while (go_on && receive(fd, &q)) {
 		buf_clear(&out);
 		if (!pending) {
 			rp->fail_code = REPLAYER_E_OTHER;
 			rp->fail_seq = rp->fail_first = 0;
+			rp->tell =
+				q.type == REPLAYER_SEEK || q.type == REPLAYER_RUN ? tell_at : NULL;
+			rp->told_ns = now_ns();
 			pending = handle(rp, &q, &out);
+			rp->tell = NULL;
 			watchdog_off(rp);
 		}
 		if (has_reply(&q)) {

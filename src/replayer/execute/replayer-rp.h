@@ -119,6 +119,10 @@ struct rp {
 	struct window_kept *kept; /* replayer-order.c; NULL: not read */
 	uint64_t host_done; /* the host's changes of memory before commands up to this one were made
 			       already, or are not to be; 0: as each command comes */
+	void (*tell)(struct rp *rp); /* while it goes a long way: says how far it is, now and then;
+					NULL: nobody listens */
+	uint64_t told_ns;
+	int fd;		/* where that is said */
 	bool live_host; /* the copy being executed reads what is in host memory, not what it carried
 			 */
 	bool holding;	/* a held launch was submitted, and since then only such as may overtake it:

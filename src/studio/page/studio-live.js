@@ -164,6 +164,11 @@ export class Live {
 		this.trouble = text;
 		this.show();
 	}
+	/** While it moves: how much of the window, or of the way, is behind it, where that takes long. */
+	#way() {
+		const move = [...this.tasks.values()].find((x) => x.progressId.startsWith('move-') && x.percentage !== undefined);
+		return move ? `Moving ... ${Math.floor(move.percentage)} %` : 'Moving ...';
+	}
 	/** The cursor goes where the replay is. */
 	follow() {
 		const { page, position } = this;
@@ -194,7 +199,7 @@ export class Live {
 		for (const b of [...this.buttons, this.here])
 			b.disabled = !live || moving;
 		this.stop.hidden = !moving;
-		this.where.textContent = status.state === 'ended' ? 'There is no replay' : moving ? 'Moving ...' : this.place();
+		this.where.textContent = status.state === 'ended' ? 'There is no replay' : moving ? this.#way() : this.place();
 		this.#banner(live);
 		this.pane?.();
 		this.races?.();

@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 from attach import Running
-from e2e import SRC, Skip, program, tsdb_path
+from e2e import BUILD, SRC, Skip, first_existing, program, tsdb_path
 
 sys.path.insert(0, os.path.join(SRC, 'tests', 'dap'))
 import fuzz  # noqa: E402 (the path is set above)
@@ -37,8 +37,8 @@ def line_of(text):
 
 
 @contextlib.contextmanager
-def adapter(t):
-    c = Client([tsdb_path(), 'dap'], cwd=t.dir, env=t.environment())
+def adapter(t, **env):
+    c = Client([tsdb_path(), 'dap'], cwd=t.dir, env={**t.environment(), **env})
     try:
         yield c
     finally:
@@ -892,6 +892,27 @@ def test_work_is_cancelled_and_shown(t):
         c.event('progressEnd')
         t.equal(c.answer(late)['message'], 'cancelled', 'the request that waited')
         t.equal(c.ask('tsdb/position')['answer']['seq'], 0, 'the session lives')
+
+
+def test_a_move_says_how_far_it_is(t):
+    """A replay of long launches: a part of the window, more and more of it; and who cancels that stops on the way."""
+    t.need_soft()
+    load = first_existing(os.path.join(BUILD, 'bench', 'bench-load'))
+    if not load:
+        raise Skip('bench-load was not built')
+    t.equal(t.tsdb('record', '--gpu', t.gpu, '-o', 'load.sbt', '--', load, '1', '32', '6000000', '1').status, 0, 'record')
+    with adapter(t, TSDB_SOFT_JIT='0') as c:  # slow enough to be seen
+        c.replay('load.sbt')
+        c.ask('continue', {'threadId': 1})
+        progress = c.event('progressStart')
+        t.equal((progress['title'], progress['cancellable'], 'requestId' in progress), ('continue', True, False), 'progress of a move')
+        parts = [c.event('progressUpdate')['percentage'] for _ in range(3)]
+        t.check(0 <= parts[0] <= parts[-1] < 100 and parts == sorted(parts), f'a part of the window: {parts}')
+        c.ask('cancel', {'progressId': progress['progressId']})
+        t.equal(c.event('progressEnd')['progressId'], progress['progressId'], 'its end')
+        t.equal(c.event('stopped')['reason'], 'pause', 'it stops on the way')
+        t.equal(c.ask('cancel', {'progressId': progress['progressId']}), {}, 'again: nothing is left to cancel')
+        t.equal(c.move('tsdb/goto', {'seq': 3})['reason'], 'goto', 'and it goes on')
 
 
 # --- the extension ---
