@@ -5,6 +5,7 @@ import ast
 import inspect
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -94,11 +95,26 @@ def test_stubs_are_current(t):
 
 
 def test_stubs_are_python(t):
-    """mypy reads them, where it is there."""
-    if subprocess.run([sys.executable, '-c', 'import mypy'], stderr=subprocess.DEVNULL, check=False).returncode:
+    """mypy reads them, and what docs/python-module.md shows fits them; a call that does not fit is noticed."""
+    mypy = shutil.which('mypy')
+    if not mypy:
         raise Skip('mypy is not there')
-    r = t.run([sys.executable, '-m', 'mypy', '--strict', os.path.join(SRC, 'python', 'tracesmith', '__init__.pyi')])
+    for package in 'tracesmith', 'tsdb':
+        os.makedirs(t.path(f'stubs/{package}'))
+    shutil.copy(os.path.join(SRC, 'python/tracesmith/__init__.pyi'), t.path('stubs/tracesmith'))
+    shutil.copy(os.path.join(SRC, 'python/tsdb-stubs/__init__.pyi'), t.path('stubs/tsdb'))
+    with open(os.path.join(SRC, 'docs', 'python-module.md'), encoding='utf-8') as f:
+        page = f.read()
+    for name, title in (('glance', 'At a glance'), ('wait', 'The missing wait')):
+        t.executable(f'{name}.py', re.search(rf'^## {title}\n.*?^```python\n(.*?)^```$', page, re.M | re.S).group(1))
+    t.executable('wrong.py', 'import tracesmith as ts\nts.open("a").replay(on=1).goto("x")\n')
+    env = {'MYPYPATH': t.path('stubs')}
+    r = t.run([mypy, '--strict', t.path('stubs/tracesmith/__init__.pyi'), t.path('stubs/tsdb/__init__.pyi')], env=env, timeout=120)
     t.equal(r.status, 0, r.out)
+    r = t.run([mypy, '--ignore-missing-imports', 'glance.py', 'wait.py'], env=env, timeout=120)
+    t.equal(r.status, 0, r.out)
+    r = t.run([mypy, 'wrong.py'], env=env, timeout=120)
+    t.equal((r.status, r.out.count('error:')), (1, 2), r.out)
 
 
 def test_the_reference_is_current(t):
