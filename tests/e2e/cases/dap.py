@@ -985,6 +985,18 @@ def test_a_client_by_others(t):
     t.equal((r.returncode, r.stdout.strip()), (0, 'ok'), r.stderr)
 
 
+def test_emacs(t):
+    """editors/emacs/tsdb.el in dap-mode: to a breakpoint at a line, on, back, and back to the beginning."""
+    emacs = shutil.which('emacs')
+    if not emacs or t.run([emacs, '--batch', '-q', '--eval', "(require 'dap-mode)"], timeout=60).status:
+        raise Skip('emacs with dap-mode is not there (elpa-dap-mode)')
+    recorded(t)
+    r = t.run([emacs, '--batch', '-q', '--load', os.path.join(SRC, 'tests/dap/emacs.el'), os.path.join(SRC, 'editors/emacs/tsdb.el'), tsdb_path(),
+               os.path.realpath(SOURCE), str(line_of('consume<<<')), t.path('race.sbt')], timeout=120)
+    launch, behind = '#21 #21 consume<<<(4,1,1),(256,1,1)>>> stream 2', '#22 #22 event_record event 1 stream 2'
+    t.equal((r.status, r.out.splitlines()), (0, ['begin', launch, behind, launch, 'begin', 'done']), r.err)
+
+
 def test_random_requests(t):
     """A short session; `make fuzz-dap` has long ones."""
     recorded(t)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The extension in Visual Studio Code itself, by a browser: code-server is that editor behind a web page. Named by CODE_SERVER or in PATH;
-`make check-vscode` runs these tests, and says which are skipped without it."""
+`make check-vscode` runs these tests, and says which are skipped without it. HEX_EDITOR names a folder with Microsoft's hex editor as it is
+installed (package.json, dist, media), for memory in it."""
 import contextlib
 import json
 import os
@@ -165,17 +166,63 @@ def open_pane(b, name):
     b.value(f"[...document.querySelectorAll('.pane-header')].find((h) => h.textContent.includes({json.dumps(name)}) && h.ariaExpanded === 'false')?.click()")
 
 
+REPLAY = {'type': 'tsdb', 'request': 'launch', 'name': 'Replay', 'trace': '${workspaceFolder}/race.sbt', 'on': 'soft'}
+
+
+def to_the_race(b):
+    """Begins the replay, and goes to the race that is found: #21."""
+    b.wait("!!document.querySelector('.explorer-folders-view .monaco-list-row')")  # extensions are there
+    command(b, 'Debug: Select and Start Debugging')
+    b.type('Replay')
+    choose(b, 'Replay')
+    shows(b, '.pane-header', 'GPU streams')
+    command(b, 'TraceSmith: Races')
+    choose(b, '#18 produce<<<(4,1,1),(256,1,1)>>>, #21 consume<<<(4,1,1),(256,1,1)>>>')
+    shows(b, '.debug-call-stack .monaco-list-row', '#21 consume<<<(4,1,1),(256,1,1)>>>')
+
+
+def twist(b, row):
+    """Opens or closes a row of the variables."""
+    shows(b, '.debug-pane .monaco-list-row', row)
+    b.value(f"[...document.querySelectorAll('.debug-pane .monaco-list-row')].find((x) => x.textContent.startsWith({json.dumps(row)})).querySelector('.monaco-tl-twistie').click()")
+
+
+def test_disassembly(t):
+    """Inside a launch the editor's view of the code: PTX below the lines of the source, and a step goes on in it."""
+    with editor(t, [REPLAY]) as b:
+        to_the_race(b)
+        click(b, '.debug-toolbar .codicon-debug-step-into')
+        shows(b, '.debug-call-stack .monaco-list-row', 'consume(float*, float const*, int)race_demo.cu23:1')
+        command(b, 'Open Disassembly View')
+        shows(b, '.disassembly-view .monaco-list-row', 'ld.param.u64 %rd1, [_Z7consumePfPKfi_param_0];')
+        shows(b, '.disassembly-view .monaco-list-row', '23: __global__ void consume(float *sum, const float *in, int n)')
+
+
+def test_memory_in_the_hex_editor(t):
+    """The button at an argument opens its memory in Microsoft's hex editor."""
+    folder = os.environ.get('HEX_EDITOR')
+    if not folder:
+        raise e2e.Skip("needs Microsoft's hex editor (HEX_EDITOR=FOLDER)")
+    shutil.copytree(folder, t.path('extensions/ms-vscode.hexeditor-1.11.1'))
+    with editor(t, [REPLAY]) as b:
+        to_the_race(b)
+        twist(b, 'Command')
+        twist(b, 'Arguments')
+        shows(b, '.debug-pane .monaco-list-row', 'in =0x302000000')
+        row = "[...document.querySelectorAll('.debug-pane .monaco-list-row')].find((x) => x.textContent.startsWith('in ='))"
+        b.mouse('mouseMoved', *b.value(f"(() => {{ const r = {row}.getBoundingClientRect(); return [r.x + 40, r.y + r.height / 2]; }})()"), 'none', 0)
+        b.wait(f"!!{row}.querySelector('.codicon-debug-inspect-memory')")
+        b.value(f"{row}.querySelector('.codicon-debug-inspect-memory').click()")
+        shows(b, '.tab .label-name', 'memory.bin')
+        b.wait("!!document.querySelector('iframe.webview.ready')")
+        b.settle()
+        b.screenshot(t.path('hex.png'))
+
+
 def test_a_replay_in_the_editor_itself(t):
     """Its debugger begins, shows streams, finds the race, goes there, steps back, and its console answers."""
-    with editor(t, [{'type': 'tsdb', 'request': 'launch', 'name': 'Replay', 'trace': '${workspaceFolder}/race.sbt', 'on': 'soft'}]) as b:
-        b.wait("!!document.querySelector('.explorer-folders-view .monaco-list-row')")  # extensions are there
-        command(b, 'Debug: Select and Start Debugging')
-        b.type('Replay')
-        choose(b, 'Replay')
-        shows(b, '.pane-header', 'GPU streams')
-        command(b, 'TraceSmith: Races')
-        choose(b, '#18 produce<<<(4,1,1),(256,1,1)>>>, #21 consume<<<(4,1,1),(256,1,1)>>>')
-        shows(b, '.debug-call-stack .monaco-list-row', '#21 consume<<<(4,1,1),(256,1,1)>>>')
+    with editor(t, [REPLAY]) as b:
+        to_the_race(b)
         for row in ('stream 1 Running #18', 'stream 2 Running #21'):
             shows(b, '.debug-call-stack .monaco-list-row', row)
         open_pane(b, 'GPU streams')
