@@ -2,8 +2,8 @@
  *
  * What comparing two traces costs, and where a trace's time went: two synthetic traces, of which
  * the second lacks EDITS commands and has EDITS launches with another grid, at places spread over
- * it. Prints what was found beside what was planted. BENCH_COMMANDS  of each (default 10000000),
- * BENCH_EDITS  (default 200)
+ * it. Prints what was found beside what was planted, and what it took beside what reading takes.
+ * BENCH_COMMANDS  of each (default 10000000), BENCH_EDITS  (default 200)
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -79,22 +79,43 @@ static void write_trace(const char *path, uint64_t n, uint64_t edits)
 	check(sbt_writer_close(w));
 }
 
+/* What reading the commands alone takes of the processor, s. */
+static double reading(const char *path)
+{
+	const double cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
+	const struct sbt_cmd *c;
+	struct sbt_cursor *cursor;
+	struct sbt_reader *r;
+
+	check(sbt_reader_open(&r, path));
+	check(sbt_cursor_open(&cursor, r));
+	do
+		check(sbt_cursor_next(cursor, &c));
+	while (c);
+	sbt_cursor_close(cursor);
+	sbt_reader_close(r);
+	return seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+}
+
 static void bench_compare(const char *a, const char *b, uint64_t n, uint64_t edits)
 {
 	struct compare_ask ask = {.range_a.last = UINT64_MAX, .range_b.last = UINT64_MAX};
-	const double start = seconds(CLOCK_MONOTONIC), cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
+	const double read = reading(a) + reading(b), start = seconds(CLOCK_MONOTONIC),
+		     cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
+	double took;
 	struct compare c;
 
 	check(sbt_reader_open(&ask.a, a));
 	check(sbt_reader_open(&ask.b, b));
 	check(compare_run(&c, &ask));
+	took = seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
 	printf("compare %" PRIu64 " with %" PRIu64
-	       " commands: %.2f s, %.2f s of processor, %ld MiB; "
+	       " commands: %.2f s, %.2f s of processor, %.1f times reading both, %ld MiB; "
 	       "%" PRIu64 " removed and %" PRIu64 " reshaped of %" PRIu64 " and %" PRIu64
 	       " planted, %zu differences in all%s\n",
-		n, n - edits, seconds(CLOCK_MONOTONIC) - start,
-		seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu, peak_mib(), c.by_what[COMPARE_REMOVED],
-		c.by_what[COMPARE_RESHAPED], edits, edits, c.n, c.coarse ? ", coarse" : "");
+		n, n - edits, seconds(CLOCK_MONOTONIC) - start, took, took / read, peak_mib(),
+		c.by_what[COMPARE_REMOVED], c.by_what[COMPARE_RESHAPED], edits, edits, c.n,
+		c.coarse ? ", coarse" : "");
 	compare_free(&c);
 	sbt_reader_close(ask.a);
 	sbt_reader_close(ask.b);

@@ -32,17 +32,23 @@ class Folder:
         return dict(os.environ)
 
 
+def tsdb(*argv):
+    """Seconds, seconds of processor time, and the most memory in MB."""
+    begin = time.monotonic()
+    p = subprocess.Popen([os.path.join(BUILD, 'tsdb'), *argv], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, used = os.wait4(p.pid, 0)
+    if status:
+        sys.exit(f'tsdb {argv[0]} failed')
+    return time.monotonic() - begin, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+
+
 def write(folder):
     trace, page = folder.path('t.sbt'), folder.path('r.html')
     subprocess.run([os.path.join(BUILD, 'bench/make-trace'), trace, str(COMMANDS), 'times'], check=True)
-    begin = time.monotonic()
-    p = subprocess.Popen([os.path.join(BUILD, 'tsdb'), 'report', trace, '--no-races', '-o', page], stderr=subprocess.DEVNULL)
-    _, status, used = os.wait4(p.pid, 0)
-    took = time.monotonic() - begin
-    if status:
-        sys.exit('report failed')
-    print(f'{COMMANDS} commands: written in {took:.2f} s, {used.ru_utime + used.ru_stime:.2f} s of processor time, {used.ru_maxrss / 1024:.0f} MB of memory, '
-          f'{os.path.getsize(page) / 1e6:.1f} MB', flush=True)
+    reading = min(tsdb('view', trace, '--count')[1] for _ in range(3))
+    took, spent, memory = tsdb('report', trace, '--no-races', '-o', page)
+    print(f'{COMMANDS} commands: written in {took:.2f} s, {spent:.2f} s of processor time, {spent / reading:.1f} times what reading them takes, '
+          f'{memory:.0f} MB of memory, {os.path.getsize(page) / 1e6:.1f} MB', flush=True)
 
 
 def move(b, action):

@@ -68,8 +68,8 @@ bench_make_ranks_SOURCES = bench/make-ranks.c
 bench_make_ranks_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)
 bench_make_ranks_LDADD = libsbt.a libcommon.a $(SBT_LIBS)
 
-# What view and summary cost on it.
-EXTRA_DIST += bench/bench-view.py bench/bench-report.py bench/bench-columns.py
+# What view, summary, reports and exports cost on it.
+EXTRA_DIST += bench/bench-view.py bench/bench-report.py bench/bench-columns.py bench/bench-export.py
 
 # Happens-before and races over ten million commands.
 EXTRA_PROGRAMS += bench/bench-compare
@@ -118,6 +118,7 @@ bench: all
 	@for b in $(BENCHES); do echo "== $$b"; $(MAKE) -s $(AM_MAKEFLAGS) $$b && ./$$b || exit 1; done
 	@echo "== looking at a long trace"; $(MAKE) -s $(AM_MAKEFLAGS) bench/make-trace && TSDB_BUILD='$(abs_builddir)' python3 $(srcdir)/bench/bench-view.py
 	@echo "== columns of a long trace"; TSDB_BUILD='$(abs_builddir)' python3 $(srcdir)/bench/bench-columns.py
+	@echo "== exports of a long trace"; TSDB_BUILD='$(abs_builddir)' python3 $(srcdir)/bench/bench-export.py
 	@echo "== a job of 1,024 ranks"; $(MAKE) -s $(AM_MAKEFLAGS) bench/make-ranks && TSDB_BUILD='$(abs_builddir)' python3 $(srcdir)/bench/bench-ranks.py
 	@echo "== a report of a long trace"; TSDB_BUILD='$(abs_builddir)' python3 $(srcdir)/bench/bench-report.py
 if HAVE_CUDA
