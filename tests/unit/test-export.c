@@ -466,12 +466,67 @@ static void test_zip_limits(void **state)
 	free(made);
 }
 
+/* Bytes that do not get shorter. */
+static const uint8_t *noise(size_t n)
+{
+	static uint8_t p[1 << 16];
+	uint64_t x = 88172645463325252;
+
+	assert_true(n <= sizeof p);
+	for (size_t i = 0; i < n; i++) {
+		x ^= x << 13; /* xorshift64, Marsaglia 2003 */
+		x ^= x >> 7;
+		x ^= x << 17;
+		p[i] = (uint8_t)(x >> 16);
+	}
+	return p;
+}
+
+/* What the thread could not write is told by a later call, at the latest by that which ends the
+ * member, and with what is left nothing happens. */
+static void test_zip_on_a_full_disk(void **state)
+{
+	(void)state;
+	for (unsigned puts = 1; puts < 40; puts += 13) {
+		FILE *f = fopen("/dev/full", "w");
+		struct zip *z = zip_new(f);
+		struct err *e = zip_begin(z, "a");
+
+		for (unsigned i = 0; !e && i < puts; i++)
+			e = zip_put(z, noise(1 << 16), 1 << 16);
+		if (!e)
+			e = zip_end(z);
+		assert_non_null(e);
+		assert_int_equal(e->code, ERR_SYSTEM);
+		err_free(e);
+		zip_free(z);
+		fclose(f);
+	}
+}
+
+/* It may be given up with pieces that nobody has written. */
+static void test_zip_given_up(void **state)
+{
+	(void)state;
+	for (unsigned puts = 0; puts < 20; puts++) {
+		FILE *f = tmpfile();
+		struct zip *z = zip_new(f);
+
+		assert_null(zip_begin(z, "a"));
+		for (unsigned i = 0; i < puts; i++)
+			assert_null(zip_put(z, noise(1 << 16), 1 << 16));
+		zip_free(z);
+		fclose(f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_proto),
 		cmocka_unit_test(test_proto_numbers), cmocka_unit_test(test_proto_lengths),
 		cmocka_unit_test(test_waits), cmocka_unit_test(test_folded_names),
-		cmocka_unit_test(test_hostile), cmocka_unit_test(test_zip_limits)};
+		cmocka_unit_test(test_hostile), cmocka_unit_test(test_zip_limits),
+		cmocka_unit_test(test_zip_on_a_full_disk), cmocka_unit_test(test_zip_given_up)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A ZIP file, see zip.h. All numbers are little-endian.
+ * A ZIP file, see zip.h. All numbers are little-endian. A thread compresses and writes the bytes of
+ * members while the next ones are made, piece by piece in their order, so that the file does not
+ * depend on it; where none can be had, that is done at once.
  */
 #include "export/core/zip.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include "squeeze/squeeze.h"
 
-enum { MEMBERS_MAX = UINT16_MAX - 1 };
+enum { MEMBERS_MAX = UINT16_MAX - 1, PIECES = 8 };
 enum { VERSION = 20, UNIX = 3 << 8, SIZES_BEHIND = 1 << 3, DEFLATE = 8 };
 /* 1980-01-01: what is written depends on the traces alone. */
 enum { TIME = 0, DATE = 1 << 5 | 1 };
@@ -27,7 +31,15 @@ struct zip {
 	bool open;
 	uint64_t packed, size; /* of the open member */
 	uint32_t crc;
-	struct buf line;
+	struct buf line; /* of whoever writes: the thread while there are pieces */
+	bool threaded;
+	pthread_t thread;
+	pthread_mutex_t lock; /* of what follows */
+	pthread_cond_t changed;
+	struct buf pieces[PIECES]; /* a ring: npieces from first on, which the thread owns */
+	unsigned first, npieces;
+	bool over;
+	struct err *failed; /* the thread's */
 };
 
 static void u16(struct buf *b, unsigned v)
@@ -66,17 +78,6 @@ static struct err *write_line(struct zip *z)
 	return e;
 }
 
-struct zip *zip_new(FILE *f)
-{
-	struct zip *z = xcalloc(1, sizeof *z);
-
-	z->f = f;
-	z->squeeze = squeeze_new(SQUEEZE_BARE);
-	return z;
-}
-
-/* --- a member --- */
-
 /* Writes what was compressed to z->line. */
 static struct err *write_packed(struct zip *z)
 {
@@ -84,23 +85,135 @@ static struct err *write_packed(struct zip *z)
 	return write_line(z);
 }
 
-struct err *zip_put(struct zip *z, const void *p, size_t n)
+/* --- the thread --- */
+
+static struct err *compress(struct zip *z, const void *p, size_t n)
 {
-	if (n > UINT32_MAX - z->size)
-		return too_large();
-	z->size += n;
 	z->crc = squeeze_crc32(z->crc, p, n);
 	squeeze_put(z->squeeze, p, n, &z->line);
 	return write_packed(z);
 }
 
+/* Waits for a piece; false: there will be none. With the lock. */
+static bool wait_for_piece(struct zip *z)
+{
+	while (!z->npieces && !z->over)
+		pthread_cond_wait(&z->changed, &z->lock);
+	return z->npieces;
+}
+
+static void *work(void *zip)
+{
+	struct zip *z = zip;
+
+	pthread_mutex_lock(&z->lock);
+	while (wait_for_piece(z)) {
+		const struct buf *piece = &z->pieces[z->first];
+		struct err *e = NULL;
+		const bool failed = z->failed;
+
+		pthread_mutex_unlock(&z->lock);
+		if (!failed)
+			e = compress(z, piece->data, piece->len);
+		pthread_mutex_lock(&z->lock);
+		z->failed = failed ? z->failed : e;
+		z->first = (z->first + 1) % PIECES;
+		z->npieces--;
+		pthread_cond_broadcast(&z->changed);
+	}
+	pthread_mutex_unlock(&z->lock);
+	return NULL;
+}
+
+/* Signals are for the thread that waits for the user. */
+static void start(struct zip *z)
+{
+	sigset_t all, before;
+
+	pthread_mutex_init(&z->lock, NULL);
+	pthread_cond_init(&z->changed, NULL);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	z->threaded = !pthread_create(&z->thread, NULL, work, z);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* Waits until there are less than `most` pieces, and takes over the thread's error. *ret: the one
+ * behind them. */
+static struct err *wait_for_room(struct zip *z, unsigned most, struct buf **ret)
+{
+	struct err *e;
+
+	pthread_mutex_lock(&z->lock);
+	while (z->npieces >= most)
+		pthread_cond_wait(&z->changed, &z->lock);
+	*ret = &z->pieces[(z->first + z->npieces) % PIECES];
+	e = z->failed;
+	z->failed = NULL;
+	pthread_mutex_unlock(&z->lock);
+	return e;
+}
+
+/* Gives the thread a copy. */
+static struct err *give(struct zip *z, const void *p, size_t n)
+{
+	struct buf *piece;
+
+	TRY(wait_for_room(z, PIECES, &piece));
+	buf_clear(piece);
+	buf_add(piece, p, n);
+	pthread_mutex_lock(&z->lock);
+	z->npieces++;
+	pthread_cond_broadcast(&z->changed);
+	pthread_mutex_unlock(&z->lock);
+	return NULL;
+}
+
+static void stop(struct zip *z)
+{
+	if (z->threaded) {
+		pthread_mutex_lock(&z->lock);
+		z->over = true;
+		pthread_cond_broadcast(&z->changed);
+		pthread_mutex_unlock(&z->lock);
+		pthread_join(z->thread, NULL);
+	}
+	pthread_cond_destroy(&z->changed);
+	pthread_mutex_destroy(&z->lock);
+	for (unsigned i = 0; i < PIECES; i++)
+		buf_free(&z->pieces[i]);
+	err_free(z->failed);
+}
+
+struct zip *zip_new(FILE *f)
+{
+	struct zip *z = xcalloc(1, sizeof *z);
+
+	z->f = f;
+	z->squeeze = squeeze_new(SQUEEZE_BARE);
+	start(z);
+	return z;
+}
+
+/* --- a member --- */
+
+struct err *zip_put(struct zip *z, const void *p, size_t n)
+{
+	if (n > UINT32_MAX - z->size)
+		return too_large();
+	z->size += n;
+	return z->threaded ? give(z, p, n) : compress(z, p, n);
+}
+
 static struct err *end_member(struct zip *z)
 {
 	struct member *m = &z->members[z->n - 1];
+	struct buf *next;
 
 	if (!z->open)
 		return NULL;
 	z->open = false;
+	TRY(wait_for_room(z, 1, &next));
 	squeeze_end(z->squeeze, &z->line);
 	TRY(write_packed(z));
 	m->crc = z->crc;
@@ -189,6 +302,7 @@ void zip_free(struct zip *z)
 {
 	if (!z)
 		return;
+	stop(z);
 	squeeze_free(z->squeeze);
 	for (size_t i = 0; i < z->n; i++)
 		free(z->members[i].name);
