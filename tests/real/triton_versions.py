@@ -4,7 +4,7 @@
 #   base, twin       the same, with other memory in front of it
 #   warps            the product with 8 warps for 4
 #   block            the product with other blocks
-#   text             softmax by another text: powers of two, and by a reciprocal
+#   text             softmax by another text: each number is scaled before the largest is subtracted
 #   tf32             the product with factors of ten bits
 # Each step is the NVTX range "step N".
 import sys
@@ -20,8 +20,8 @@ if variant == "text":
     def softmax_kernel(out, rows, N, BLOCK: tl.constexpr):
         at = tl.program_id(0) * N + tl.arange(0, BLOCK)
         x = tl.load(rows + at, mask=tl.arange(0, BLOCK) < N, other=-float("inf"))
-        y = tl.exp2((x - tl.max(x, axis=0)) * 1.4426950408889634)
-        tl.store(out + at, y * (1.0 / tl.sum(y, axis=0)), mask=tl.arange(0, BLOCK) < N)
+        y = tl.exp2(x * 1.4426950408889634 - tl.max(x, axis=0) * 1.4426950408889634) # tl.exp is the power of two of the rounded difference
+        tl.store(out + at, y / tl.sum(y, axis=0), mask=tl.arange(0, BLOCK) < N)
 else:
     @triton.jit
     def softmax_kernel(out, rows, N, BLOCK: tl.constexpr):
