@@ -15,7 +15,7 @@ tests/real/objects_linked: tests/real/objects.cu tests/real/real.h
 	$(AM_V_NVCC)$(NVCC) $(PROGRAM_FLAGS:-gencode=-gencode arch=compute_90,code=sm_90 -gencode) -rdc=true -cudart shared -o $@ $<
 $(REAL:%=tests/real/%): tests/real/%: tests/real/%.cu tests/real/real.h
 	@$(MKDIR_P) tests/real
-	$(AM_V_NVCC)$(NVCC) $(PROGRAM_FLAGS) -gencode arch=compute_90,code=compute_90 -cudart shared -o $@ $< \
+	$(AM_V_NVCC)$(NVCC) $(PROGRAM_FLAGS:-std=c++14=-std=c++17) -gencode arch=compute_90,code=compute_90 -cudart shared -o $@ $< \
 		-Xlinker --as-needed -lcublas -lcufft -lcusolver -L$(CUDA_DIR)/lib64/stubs -lcuda
 CLEANFILES += $(REAL:%=tests/real/%) tests/real/objects_linked
 endif
