@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "capture/stacks/areas.h"
 #include "capture/memory/discover.h"
+#include "capture/late/late.h"
 #include "capture/objects/ids.h"
 #include "capture/cuda/images.h"
 #include "capture/objects/live.h"
@@ -204,6 +205,43 @@ static void a_call_that_allocates_is_waited_for(void **state)
 	assert_introduced(reserved + 32 * MIB, 2 * MIB, SBT_MEM_DEVICE);
 	fake_expect_nothing();
 	nhas = 0;
+}
+
+/* The debugger leaves: then nothing is known of what the search has not reached, and it is not
+ * taken for complete. A window that is about to open is waited for all the same. */
+static void a_search_that_is_given_up(void **state)
+{
+	struct discover_sums sums;
+	driver_has(reserved + 48 * MIB, 2 * MIB, CU_MEMORYTYPE_DEVICE, 0, false);
+	discover_end();
+	discover_begin();
+	atomic_store(&agent.control->leave, 1);
+	assert_false(discover_all(tls.thread, &sums));
+	assert_false(discover_is_complete());
+	assert_null(found_at(reserved + 48 * MIB));
+	discover_hurry();
+	assert_true(discover_all(tls.thread, &sums));
+	assert_true(discover_is_complete());
+	assert_introduced(reserved + 48 * MIB, 2 * MIB, SBT_MEM_DEVICE);
+	fake_expect_nothing();
+	atomic_store(&agent.control->leave, 0);
+	nhas = 0;
+}
+
+/* Ten seconds in which a search stands still, a minute in all. */
+static void a_search_is_waited_for_while_it_goes_on(void **state)
+{
+	struct late_patience p = {.steps = atomic_load(&late_steps), .idle = 9999};
+	assert_true(late_wait(&p));
+	assert_false(late_wait(&p));
+	p.idle = 10000;
+	late_step();
+	assert_true(late_wait(&p));
+	p.all = 59999;
+	late_step();
+	assert_true(late_wait(&p));
+	late_step();
+	assert_false(late_wait(&p));
 }
 
 /* Not at a step of the search; found when it is named, and each place asked once. */
@@ -493,6 +531,8 @@ int main(void)
 		cmocka_unit_test(a_large_one_lies_in_many_granules),
 		cmocka_unit_test(what_is_freed_is_not_found_again),
 		cmocka_unit_test(a_call_that_allocates_is_waited_for),
+		cmocka_unit_test(a_search_that_is_given_up),
+		cmocka_unit_test(a_search_is_waited_for_while_it_goes_on),
 		cmocka_unit_test(a_small_one_between_two_steps),
 		cmocka_unit_test(a_variable_is_withdrawn),
 		cmocka_unit_test(what_is_gone_is_taken_back),

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include "capture/core/agent.h"
+#include "capture/late/late.h"
 #include "capture/stacks/areas.h"
 #include "capture/host/extent.h"
 #include "gpucode/fatbin.h"
@@ -175,6 +176,7 @@ static bool look_through(void *arg, const struct area *a, const char *file)
 			!host_read(at, l->chunk, n))
 			continue;
 		l->sums->read += n;
+		late_step();
 		look_in(l, at, n);
 	}
 	return l->over || !agent_wanted();

@@ -12,7 +12,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 #include "capture/core/calls.h"
@@ -33,7 +32,6 @@
 #define NUMBERS 6
 #define WHY_MAX 160
 #define FITS_MAX 8
-#define PATIENCE_MS 10000
 
 /* The driver's facts about a function. */
 struct facts {
@@ -98,8 +96,9 @@ bool old_code_waiting(void)
 
 uint64_t old_code_settle(void)
 {
-	for (unsigned i = 0; i < PATIENCE_MS && old_code_waiting() && agent_live(); i++)
-		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	struct late_patience patience = {0};
+	while (old_code_waiting() && agent_live() && late_wait(&patience))
+		;
 	return atomic_load(&old.told);
 }
 
@@ -267,6 +266,7 @@ static bool try_image(void *arg, const struct image *i)
 {
 	struct search *s = arg;
 	CUmodule m;
+	late_step();
 	if (i->kind == IMAGE_FATBIN ? s->fatbins++ >= FATBINS_MAX : !names_any(s, i))
 		return false;
 	s->t->loaded_hash = 0;

@@ -19,8 +19,8 @@ struct thread;
 void old_code_want(struct object *module, uint64_t handle, bool is_kernel, struct object *ctx);
 /* Whether there is anything left to look for. */
 bool old_code_waiting(void);
-/* Waits until there is not, some seconds at most. Returns the number of the last record about such
- * code; 0: none. Not to be called within a call. */
+/* Waits until there is not, while the search goes on (late_wait()). Returns the number of the last
+ * record about such code; 0: none. Not to be called within a call. */
 uint64_t old_code_settle(void);
 /* In the agent's own thread: looks for the code, and writes a MODULE_CODE record, or an ATTACH
  * record if it was not found. */

@@ -20,13 +20,16 @@
 
 #define DEVICES_MAX 64
 #define STREAMS_TOLD 16
-#define PATIENCE 100 /* tenths of a second */
+#define IDLE_MS 10000
+#define ALL_MS 60000
 /* for calls that were under way when the source started: they are not seen */
 #define GRACE_NS 20000000
 
 static struct {
 	_Atomic uint32_t finding; /* memory has not been looked for */
 } late;
+
+_Atomic uint64_t late_steps;
 
 static void tell(
 	struct thread *t, enum sbt_attach what, const struct discover_sums *sums, uint64_t contexts)
@@ -208,6 +211,17 @@ void late_wake(void)
 	(void)syscall(SYS_futex, &agent.control->leave, FUTEX_WAKE, 1 << 30, NULL, NULL, 0);
 }
 
+bool late_wait(struct late_patience *p)
+{
+	const uint64_t steps = atomic_load_explicit(&late_steps, memory_order_relaxed);
+	p->idle = steps == p->steps ? p->idle + 1 : 0;
+	p->steps = steps;
+	if (p->idle > IDLE_MS || ++p->all > ALL_MS)
+		return false;
+	nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	return true;
+}
+
 bool late_is_finding(void)
 {
 	return atomic_load_explicit(&late.finding, memory_order_relaxed) != 0;
@@ -215,11 +229,12 @@ bool late_is_finding(void)
 
 bool late_settle(struct thread *t)
 {
-	for (unsigned i = 0; i < PATIENCE * 10 && agent_live() && discover_watched(); i++) {
-		if (!atomic_load(&late.finding) && !driver->old_code_waiting())
-			break;
+	struct late_patience patience = {0};
+	while (agent_live() && discover_watched() &&
+		(atomic_load(&late.finding) || driver->old_code_waiting())) {
 		discover_hurry();
-		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+		if (!late_wait(&patience))
+			break;
 	}
 	discover_verify(t);
 	return !discover_watched() || (!atomic_load(&late.finding) && !driver->old_code_waiting());

@@ -10,6 +10,21 @@
 
 struct thread;
 
+/* Steps of the searches for memory and code: who waits for these knows whether they go on. */
+extern _Atomic uint64_t late_steps;
+static inline void late_step(void)
+{
+	atomic_fetch_add_explicit(&late_steps, 1, memory_order_relaxed);
+}
+/* For waiting for the searches; begins as zeros. */
+struct late_patience {
+	uint64_t steps;
+	unsigned idle, all; /* ms */
+};
+/* Sleeps a millisecond. Returns false if the searches made no step for ten seconds, or take longer
+ * than a minute: on a busy machine a second's work takes many. */
+bool late_wait(struct late_patience *p);
+
 /* Records the attach; called before the source is started, so from then on no call is missed. The
  * driver's library is loaded. */
 void late_before(void);
@@ -29,8 +44,8 @@ void late_wake(void);
 /* Whether memory is being looked for: memory that the agent allocates now would be taken for the
  * program's. */
 bool late_is_finding(void);
-/* Called when a window is about to open on this thread, with a context current. Waits, some seconds
- * at most, until the search has ended. Returns false if it has not. */
+/* Called when a window is about to open on this thread, with a context current. Waits until the
+ * search has ended, while it goes on (late_wait()). Returns false if it has not ended. */
 bool late_settle(struct thread *t);
 
 #endif

@@ -13,6 +13,7 @@
 #include "capture/core/calls.h"
 #include "capture/core/clock.h"
 #include "capture/core/driver.h"
+#include "capture/late/late.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/kernel.h"
 #include "capture/objects/live.h"
@@ -219,6 +220,7 @@ static uint64_t hit(struct sweep *s, const struct driver_memory *f, uint64_t at)
  * a third of the time. */
 static void pause_sometimes(struct sweep *s)
 {
+	late_step();
 	if (++s->burst % BURST || atomic_load_explicit(&discover.hurry, memory_order_relaxed))
 		return;
 	const uint64_t now = monotonic_ns(), ns = 2 * (now - s->burst_ns);
