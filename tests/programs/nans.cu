@@ -518,6 +518,17 @@ static void written_later()
 	at::native::vectorized_elementwise_kernel<4, functor, at::native::pointers><<<1, N>>>(0, functor(), at::native::pointers{{(char *)b, (char *)c}});
 	deliver(b);
 }
+/* What is read is no longer what was written. */
+static void copied_later()
+{
+	typedef at::native::ReduceOp<float, int, unsigned, float> reduction;
+	float *a = numbers_but(1, 1, 21, NAN), *b = room<float>();
+
+	copy_words<<<1, N>>>(b, a);
+	deliver(b);
+	CHECK(cudaMemset(b, 0, sizeof host));
+	at::native::reduce_kernel<512, 1, reduction><<<1, N>>>(reduction{b, {(char *)room<float>(), nullptr}});
+}
 /* What makes a number of it says what it is of, and nothing else does: a NaN that comes through memory of no known type is not the launch's. */
 static void hidden_input()
 {
@@ -693,7 +704,7 @@ static const struct {
 	{"atomics", atomics}, {"in_place", in_place}, {"gathered", gathered}, {"masked_row", masked_row}, {"legal", legal}, {"empty_mean", empty_mean},
 	{"order", order}, {"pinned", pinned}, {"untyped", untyped}, {"quad", quad}, {"product", product}, {"graph", graph}, {"into_graph", into_graph},
 	{"integer_bits", integer_bits}, {"kept_back", kept_back}, {"kept_clean", kept_clean}, {"kept_before", kept_before}, {"many", many},
-	{"named_half", named_half}, {"moved_bits", moved_bits}, {"read_later", read_later}, {"written_later", written_later}, {"hidden_input", hidden_input}};
+	{"named_half", named_half}, {"moved_bits", moved_bits}, {"read_later", read_later}, {"written_later", written_later}, {"copied_later", copied_later}, {"hidden_input", hidden_input}};
 
 int main(int argc, char **argv)
 {

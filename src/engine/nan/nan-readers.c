@@ -97,6 +97,15 @@ struct err *nan_learn_readers(struct nan_job *j)
 	return e;
 }
 
+/* Whether a work between the two wrote to addr: then it is that what was read. */
+static bool is_rewritten(const struct nan_job *j, uint64_t addr, uint64_t from, uint64_t to)
+{
+	for (size_t i = nan_work_at(j, from + 1); i < j->nwork && j->work[i].seq < to; i++)
+		if (nan_wrote(j, &j->work[i], addr, 1))
+			return true;
+	return false;
+}
+
 bool nan_type_by_reader(const struct nan_job *j, uint64_t seq, struct nan_span *s)
 {
 	const size_t at = FIRST_WHERE(j->given.n, i,
@@ -110,6 +119,8 @@ bool nan_type_by_reader(const struct nan_job *j, uint64_t seq, struct nan_span *
 		i < j->given.n && j->given.v[i].addr == g->addr && j->given.v[i].seq == g->seq; i++)
 		if (!j->given.v[i].reads || j->given.v[i].as != g->as)
 			return false; /* in place, or as two things */
+	if (is_rewritten(j, s->base, seq, g->seq))
+		return false;
 	s->as = g->as;
 	s->typed = NAN_TYPE_READER;
 	return true;

@@ -235,9 +235,9 @@ def test_types_by_names(t):
 
 
 def test_looks_accuse_nobody(t):
-    """What is a NaN only if it is what it looks like: it is counted, and said, until --as says what it is. The same where the next launch with the address writes there."""
+    """What is a NaN only if it is what it looks like: it is counted, and said, until --as says what it is. The same where the next launch with the address writes there, or reads what was written later."""
     need(t)
-    for name in ('moved_bits', 'written_later'):
+    for name in ('moved_bits', 'written_later', 'copied_later'):
         record(t, name)
         for words in ([], ['--by-changes']):
             d = found(t, name, *words, status=0)
