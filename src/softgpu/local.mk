@@ -478,10 +478,14 @@ tests_unit_test_softgpu_tex_CFLAGS = $(TEST_SOFT_COMPILE)
 tests_unit_test_softgpu_tex_LDFLAGS = $(TEST_SOFT_LINK)
 tests_unit_test_softgpu_tex_LDADD = softgpu/libcuda.so.1 $(CMOCKA_LIBS) -lpthread -lm
 check_PROGRAMS += tests/unit/test-softgpu-versions tests/unit/test-softgpu-one-wrong tests/unit/test-softgpu-copies \
-	tests/unit/test-softgpu-graph-model tests/unit/test-softgpu-stream-model tests/unit/test-softgpu-recorded tests/unit/test-softgpu-answers
+	tests/unit/test-softgpu-graph-model tests/unit/test-softgpu-stream-model tests/unit/test-softgpu-recorded tests/unit/test-softgpu-answers tests/unit/test-softgpu-surfaces
 TESTS += tests/unit/test-softgpu-versions tests/unit/test-softgpu-one-wrong tests/unit/test-softgpu-copies \
-	tests/unit/test-softgpu-graph-model tests/unit/test-softgpu-stream-model tests/unit/test-softgpu-recorded tests/unit/test-softgpu-answers
+	tests/unit/test-softgpu-graph-model tests/unit/test-softgpu-stream-model tests/unit/test-softgpu-recorded tests/unit/test-softgpu-answers tests/unit/test-softgpu-surfaces
 EXTRA_DIST += tests/unit/thread-signals.h
+tests_unit_test_softgpu_surfaces_SOURCES = tests/unit/test-softgpu-surfaces.c tests/unit/softgpu-test.h
+tests_unit_test_softgpu_surfaces_CFLAGS = $(TEST_SOFT_COMPILE)
+tests_unit_test_softgpu_surfaces_LDFLAGS = $(TEST_SOFT_LINK)
+tests_unit_test_softgpu_surfaces_LDADD = softgpu/libcuda.so.1 $(CMOCKA_LIBS) -lpthread -ldl
 tests_unit_test_softgpu_answers_SOURCES = tests/unit/test-softgpu-answers.c tests/unit/softgpu-test.h
 tests_unit_test_softgpu_answers_CFLAGS = $(TEST_SOFT_COMPILE)
 tests_unit_test_softgpu_answers_LDFLAGS = $(TEST_SOFT_LINK)
