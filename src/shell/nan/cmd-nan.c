@@ -76,9 +76,10 @@ const char cmd_nan_help[] =
 	"of finite numbers, by a copy from the program, in memory that nobody wrote ...\n"
 	"On the software GPU it names thread, line and instruction, too.\n"
 	"NaN that was overwritten before anyone saw it is counted, and accuses nobody.\n"
-	"Types of numbers are those of the kernel's parameters or name, then of its code, then of\n"
-	"who reads them, then what lies there looks like, which accuses nobody; --as says it. --inf: infinities count, too. --by-changes: as on a\n"
-	"device that does not tell what launches touch.\n"
+	"Types of numbers are those of the kernel's parameters or name, then of its code, then\n"
+	"of who reads them, then what lies there looks like; --as says it. What is a NaN by its\n"
+	"looks alone accuses nobody. --inf: infinities count, too. --by-changes: as on a device\n"
+	"that does not tell what launches touch.\n"
 	"The replay stays where it is. With --batch the exit status is 3 when a NaN was found.\n"
 	"Examples: nan\n"
 	"          nan 120 --inf --as bf16\n";
