@@ -16,10 +16,12 @@ if HAVE_CMOCKA
 STATE_TESTS = tests/unit/test-state-fold tests/unit/test-state-objects tests/unit/test-state-keyframe \
 	tests/unit/test-state-print tests/unit/test-state-seek tests/unit/test-state-steps \
 	tests/unit/test-state-late tests/unit/test-state-each tests/unit/test-state-marks \
-	tests/unit/test-state-tables tests/unit/test-state-summary tests/unit/test-state-queue tests/unit/test-state-stats tests/unit/test-state-rows tests/unit/test-state-model
+	tests/unit/test-state-outliers tests/unit/test-state-tables tests/unit/test-state-summary tests/unit/test-state-queue tests/unit/test-state-stats tests/unit/test-state-rows tests/unit/test-state-model
 check_PROGRAMS += $(STATE_TESTS)
 TESTS += $(STATE_TESTS)
 STATE_TEST_LIBS = libstate.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(SBT_LIBS)
+tests_unit_test_state_outliers_SOURCES = tests/unit/test-state-outliers.c tests/unit/state-test.h tests/unit/no-error.h tests/unit/cmds.h
+tests_unit_test_state_outliers_LDADD = $(STATE_TEST_LIBS)
 tests_unit_test_state_tables_SOURCES = tests/unit/test-state-tables.c tests/unit/state-test.h tests/unit/no-error.h tests/unit/cmds.h
 tests_unit_test_state_tables_LDADD = $(STATE_TEST_LIBS)
 tests_unit_test_state_summary_SOURCES = tests/unit/test-state-summary.c tests/unit/state-test.h tests/unit/no-error.h tests/unit/cmds.h \

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include "base/buf.h"
+#include "base/checked.h"
 #include "state/stats/set-outliers.h"
 
 #define RANKS_LEAST 8	  /* of fewer no rank stands out */
@@ -49,7 +50,7 @@ static bool is_far(const struct usual *u, uint64_t value)
 {
 	const uint64_t d = distance(value, u->middle);
 
-	return d / SPREADS > u->spread && d > u->middle / SHARE_LEAST;
+	return d > sat_mul(u->spread, SPREADS) && d > u->middle / SHARE_LEAST;
 }
 
 static void add(struct set_outliers *to, const struct set_row *row, const struct usual *time,
