@@ -303,6 +303,16 @@ static void the_wait_in_front(void **arg)
 	assert_int_equal(late_holds(NULL, 5), 0);
 }
 
+/* NULL keeps nothing: what the host knows changes nothing there. */
+static void nothing_was_kept(void **state)
+{
+	const struct sbt_cmd ends = cmd_sync_ctx(5);
+
+	late_host_knows(NULL, &ends);
+	assert_int_equal(late_count(NULL), 0);
+	assert_int_equal(late_forced(NULL), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -316,6 +326,7 @@ int main(void)
 		cmocka_unit_test(queries_that_said_yes),
 		cmocka_unit_test(too_many),
 		cmocka_unit_test(the_wait_in_front),
+		cmocka_unit_test(nothing_was_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

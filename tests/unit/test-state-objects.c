@@ -385,6 +385,23 @@ static void double_life(void **arg)
 	state_free(s);
 }
 
+/* A stream takes a row, and a command its place in the queue: a few hundred bytes each. */
+static void bytes_grow(void **arg)
+{
+	struct state *s = state_small();
+	const size_t before = state_bytes(s);
+	size_t streams;
+
+	for (unsigned i = 0; i < 1000; i++)
+		apply(s, cmd_stream_create(8 + i, 100 + i, 0));
+	streams = state_bytes(s) - before;
+	assert_in_range(streams, 1000 * sizeof(uint64_t), 1000 * 1024);
+	for (unsigned i = 0; i < 1000; i++)
+		apply(s, cmd_launch(2000 + i, 100, 0));
+	assert_in_range(state_bytes(s) - before - streams, 1000 * sizeof(uint64_t), 1000 * 1024);
+	state_free(s);
+}
+
 static void huge_ids(void **arg)
 {
 	struct state *s = state_small();
@@ -690,6 +707,7 @@ int main(void)
 		cmocka_unit_test(threads_have_names),
 		cmocka_unit_test(work_on_no_stream),
 		cmocka_unit_test(found_memory),
+		cmocka_unit_test(bytes_grow),
 		cmocka_unit_test(huge_ids),
 		cmocka_unit_test(impossible_commands),
 	};

@@ -279,6 +279,8 @@ static void words_of_streams(void **arg)
 	struct state *s = state_new();
 	struct sbt_cmd c;
 
+	assert_string_equal(state_status_name(STATE_IDLE), "Idle");
+	assert_string_equal(state_status_name((enum state_status)4), "?"); /* there are four */
 	apply(s, before(cmd_ctx_create(1, 0, 0)));
 	c = cmd_stream_create(2, 1, 0);
 	c.u.stream_create.per_thread = 1;

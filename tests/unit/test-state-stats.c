@@ -4,6 +4,7 @@
  * made to break the sums, and random ones against a count of every single nanosecond.
  */
 #include "random-trace.h"
+#include "state/stats/stats-parts.h"
 #include "state/set-stats.h"
 #include "state/trace-stats.h"
 
@@ -223,6 +224,25 @@ static void spreads_by_hand(void **state)
 	assert_int_equal(s.sums.all.count, 4);
 	assert_int_equal(s.sums.all.time_ns, 2600);
 	stats_free(&s);
+}
+
+/* A quantile is the least value of which so many of 100 are not above it. Below 32 each value is
+ * its own row, so it is exact. */
+static void quantiles(void **state)
+{
+	struct spread s = {0};
+	struct stats_spread is;
+
+	for (unsigned i = 0; i < 200; i++)
+		spread_add(&s, i < 100 ? 3 : i < 180 ? 5 : i < 198 ? 7 : 11);
+	is = spread_of(&s);
+	spread_is(&is, 200, 300 + 400 + 126 + 22, 3, 3, 7, 11);
+	assert_int_equal(is.p90, 5);
+	spread_add(&s, 11); /* 99 of 100 of 201 are 199, one more than are below 11 */
+	is = spread_of(&s);
+	assert_int_equal(is.half, 5);
+	assert_int_equal(is.p90, 7);
+	assert_int_equal(is.p99, 11);
 }
 
 /* A part of the trace: what came before is known, and not counted. */
@@ -635,6 +655,7 @@ int main(void)
 		cmocka_unit_test(device_by_hand),
 		cmocka_unit_test(parts_at_their_limit),
 		cmocka_unit_test(spreads_by_hand),
+		cmocka_unit_test(quantiles),
 		cmocka_unit_test(a_part),
 		cmocka_unit_test(kernels_at_the_same_time),
 		cmocka_unit_test(legacy_default_stream),

@@ -102,6 +102,11 @@ static void test_order(void **state)
 	assert_true(step_works(&t.step[0]));
 	assert_false(step_works(&t.step[1]));
 	state_steps_free(&t);
+	assert_null(t.step);
+	assert_int_equal(t.n, 0);
+	assert_null(t.deps);
+	assert_int_equal(t.ndeps, 0);
+	state_steps_free(&t); /* nothing is left to free */
 }
 
 /* 0 -> child {5 -> 6, 7} -> 2: the child's roots wait for 0, and 2 for what ends the child, 6
