@@ -150,12 +150,59 @@ static void test_pack_and_unpack_any(void **unused)
 	free(packed);
 }
 
+/* More fields than the size has room for, or a size without any. */
+static void test_packed_fields_and_sizes(void **unused)
+{
+	enum { HEAD = 48, NFIELDS = 36 / 4, MARK_FIELDS = 2 };
+	struct sbt_cmd c = {.seq = 5, .kind = SBT_MARK}, back;
+	uint64_t packed[HEAD / 8 + MARK_FIELDS + 1] = {0};
+	uint32_t *const word = (uint32_t *)(void *)packed;
+
+	c.u.mark.mark_kind = 1;
+	assert_int_equal(sbt_pack_size(&c), HEAD + 8 * MARK_FIELDS);
+	sbt_pack(packed, &c);
+	assert_int_equal(word[0], HEAD + 8 * MARK_FIELDS);
+	assert_int_equal(word[NFIELDS], MARK_FIELDS);
+	assert_int_equal(sbt_unpack(&back, packed, sizeof packed), HEAD + 8 * MARK_FIELDS);
+	for (uint32_t more = 1; more < 20; more++) { /* a newer writer's, if they were there */
+		word[NFIELDS] = MARK_FIELDS + more;
+		assert_int_equal(sbt_unpack(&back, packed, sizeof packed), 0);
+	}
+	word[NFIELDS] = MARK_FIELDS + 1;
+	word[0] = HEAD + 8 * (MARK_FIELDS + 1);
+	assert_int_equal(sbt_unpack(&back, packed, sizeof packed), word[0]);
+	word[NFIELDS] = 0; /* an older writer's: they are 0 */
+	word[0] = HEAD;
+	assert_int_equal(sbt_unpack(&back, packed, HEAD), HEAD);
+	assert_int_equal(back.seq, 5);
+	assert_int_equal(back.u.mark.mark_kind, 0);
+	assert_int_equal(sbt_unpack(&back, packed, HEAD - 1), 0);
+}
+
 static void short_is(const char *mangled, const char *expected)
 {
 	char name[200];
 
 	sbt_kernel_short_name(name, sizeof name, mangled);
 	assert_string_equal(name, expected);
+}
+
+/* A name of a million characters is one, a longer one is absurd. */
+static void long_name(void)
+{
+	enum { MILLION = 1000000 };
+	char *const mangled = malloc(MILLION + 100);
+	char got[8];
+
+	for (unsigned more = 0; more < 2; more++) {
+		const int n = sprintf(mangled, "_Z%u", MILLION + more);
+
+		memset(mangled + n, 'k', MILLION + more);
+		strcpy(mangled + n + MILLION + more, "v");
+		sbt_kernel_short_name(got, sizeof got, mangled);
+		assert_string_equal(got, more ? "_Z10000" : "kkkkkkk");
+	}
+	free(mangled);
 }
 
 static void test_short_names(void **unused)
@@ -172,6 +219,8 @@ static void test_short_names(void **unused)
 	short_is("_ZN3FooC1Ev", "Foo::Foo");
 	short_is("_ZN3FooclEi", "Foo::operator()");
 	short_is("_Z", "_Z");
+	short_is("a\nb\tc\x7f\x1f \x80", "a?b?c?? \x80"); /* lists have one line each */
+	long_name();
 	sbt_kernel_short_name(small, sizeof small, "_ZN2at6native6matmulIfEEvPT_");
 	assert_string_equal(small, "at::nat");
 	sbt_kernel_short_name(small, 1, "matmul");
@@ -425,6 +474,7 @@ int main(void)
 		cmocka_unit_test(test_stream_of_a_command),
 		cmocka_unit_test(test_packed_bytes),
 		cmocka_unit_test(test_pack_and_unpack_any),
+		cmocka_unit_test(test_packed_fields_and_sizes),
 		cmocka_unit_test(test_waits_for_values),
 		cmocka_unit_test(test_short_names),
 		cmocka_unit_test(test_globs),

@@ -520,6 +520,10 @@ static void test_python(void **unused)
 		bool with, without; /* with these frames, without any */
 	} cases[] = {
 		{"pyfunc == \"launch\"", true, false},
+		{"pyfunc==\"launch\"", true, false},
+		{"pyfunc!='launch'", false, true},
+		{"pyfunc=~\"l*h\"", true, false},
+		{"pyfunc!~\"l*h\"", false, true},
 		{"pyfunc != \"launch\"", false, true},
 		{"pyfunc == 'laun'", false, false},
 		{"pyfunc =~ \"l*h\"", true, false},

@@ -146,6 +146,79 @@ struct code_313 {
 	char co_code_adaptive[1];
 };
 
+/* Threads, as far as to native_thread_id; int fields one by one. */
+struct thread_311 {
+	void *prev, *next, *interp;
+	int initialized, is_static, recursion_remaining, recursion_limit, recursion_headroom,
+		tracing, tracing_what;
+	void *cframe, *c_profilefunc, *c_tracefunc, *c_profileobj, *c_traceobj, *curexc_type,
+		*curexc_value, *curexc_traceback, *exc_info, *dict;
+	int gilstate_counter;
+	void *async_exc;
+	unsigned long thread_id, native_thread_id;
+};
+struct thread_312 {
+	void *prev, *next, *interp;
+	unsigned status;
+	int py_recursion_remaining, py_recursion_limit, c_recursion_remaining, recursion_headroom,
+		tracing, what_event;
+	void *cframe, *c_profilefunc, *c_tracefunc, *c_profileobj, *c_traceobj, *current_exception,
+		*exc_info, *dict;
+	int gilstate_counter;
+	void *async_exc;
+	unsigned long thread_id, native_thread_id;
+};
+/* _PyRuntimeState up to its interpreters, and an interpreter up to its threads. */
+struct runtime_312 {
+	int initialized, preinitializing, preinitialized, core_initialized, all_initialized;
+	uintptr_t finalizing;
+	void *interpreters_mutex, *interpreters_head;
+};
+struct interp_311 {
+	void *next;
+	uint64_t next_unique_id;
+	void *threads_head;
+};
+struct interp_312 {
+	void *next;
+	int64_t id, id_refcount;
+	int requires_idref;
+	void *id_mutex;
+	int initialized, finalizing;
+	uint64_t monitoring_version, last_restart_version, next_unique_id;
+	void *threads_head;
+};
+/* The table of offsets at the head of 3.13's _PyRuntime, _Py_DebugOffsets, up to threads. */
+struct debug_313 {
+	char cookie[8];
+	uint64_t version, free_threaded;
+	struct {
+		uint64_t size, finalizing, interpreters_head;
+	} runtime;
+	struct {
+		uint64_t size, id, next, threads_head, gc, imports_modules, sysdict, builtins,
+			ceval_gil, gil_runtime_state, gil_enabled, gil_locked, gil_holder;
+	} interp;
+	struct {
+		uint64_t size, prev, next, interp, current_frame, thread_id, native_thread_id;
+	} thread;
+};
+
+#define THREAD_IS(l, type)                                                                         \
+	do {                                                                                       \
+		assert_int_equal((l).thread.next, offsetof(struct type, next));                    \
+		assert_int_equal((l).thread.interp, offsetof(struct type, interp));                \
+		assert_int_equal((l).thread.cframe, offsetof(struct type, cframe));                \
+		assert_int_equal((l).thread.thread_id, offsetof(struct type, thread_id));          \
+		assert_int_equal((l).thread.native_id, offsetof(struct type, native_thread_id));   \
+	} while (0)
+#define INTERP_IS(l, type)                                                                         \
+	do {                                                                                       \
+		assert_int_equal(                                                                  \
+			(l).interp.head, offsetof(struct runtime_312, interpreters_head));         \
+		assert_int_equal((l).interp.next, offsetof(struct type, next));                    \
+		assert_int_equal((l).interp.threads, offsetof(struct type, threads_head));         \
+	} while (0)
 #define CODE_IS(l, type)                                                                           \
 	do {                                                                                       \
 		assert_int_equal((l).code.first_line, offsetof(struct type, co_firstlineno));      \
@@ -188,6 +261,44 @@ static void test_offsets_are_those_of_cpython(void **unused)
 			END_IS(l, code_313);
 		else
 			END_IS(l, code_312);
+	}
+}
+
+static void test_threads_are_those_of_cpython(void **unused)
+{
+	uint64_t head[PYTHON_DEBUG_BYTES / 8] = {0};
+	struct python_layout l;
+	const char *why;
+	/* Offsets that no version has: what 3.13 says about itself is what counts. */
+	static const struct {
+		size_t word, member;
+	} rows[] = {
+#define ROW(member, in) {offsetof(struct debug_313, member) / 8, offsetof(struct python_layout, in)}
+		ROW(runtime.interpreters_head, interp.head),
+		ROW(interp.next, interp.next),
+		ROW(interp.threads_head, interp.threads),
+		ROW(thread.next, thread.next),
+		ROW(thread.interp, thread.interp),
+		ROW(thread.current_frame, thread.frame),
+		ROW(thread.thread_id, thread.thread_id),
+		ROW(thread.native_thread_id, thread.native_id),
+#undef ROW
+	};
+
+	assert_true(python_layout(&l, V311, head, &why));
+	THREAD_IS(l, thread_311);
+	INTERP_IS(l, interp_311);
+	assert_true(python_layout(&l, V312, head, &why));
+	THREAD_IS(l, thread_312);
+	INTERP_IS(l, interp_312);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		uint16_t is;
+
+		make_debug(head);
+		head[rows[i].word] = 8 * (500 + i);
+		assert_true(python_layout(&l, V313, head, &why));
+		memcpy(&is, (const char *)&l + rows[i].member, sizeof is);
+		assert_int_equal(is, 8 * (500 + i));
 	}
 }
 
@@ -403,7 +514,9 @@ static void put_string(
 
 static void test_strings(void **unused)
 {
-	static const uint16_t two[] = {'g', 0xf6, 0x20ac, 0xd800};
+	static const uint16_t two[] = {'g', 0xf6, 0x20ac, 0xd800},
+			      near[] = {0xd7ff, 0xd800, 0xdfff,
+				      0xe000}; /* lone surrogates and what is beside them */
 	static const uint32_t four[] = {0x1f600, 'x', 0x110000};
 	const uint64_t head[PYTHON_DEBUG_BYTES / 8] = {0}, s = BASE + 0x400;
 	struct python_layout l;
@@ -428,6 +541,9 @@ static void test_strings(void **unused)
 		put_string(&l, 2, false, two, 4);
 		(void)python_text(&l, s, text, sizeof text, read_memory, NULL);
 		assert_string_equal(text, "gö€\xef\xbf\xbd");
+		put_string(&l, 2, false, near, 4);
+		(void)python_text(&l, s, text, sizeof text, read_memory, NULL);
+		assert_string_equal(text, "\xed\x9f\xbf\xef\xbf\xbd\xef\xbf\xbd\xee\x80\x80");
 		put_string(&l, 4, false, four, 3);
 		(void)python_text(&l, s, text, sizeof text, read_memory, NULL);
 		assert_string_equal(text, "\xf0\x9f\x98\x80x\xef\xbf\xbd");
@@ -462,6 +578,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_bad_lines),
+		cmocka_unit_test(test_threads_are_those_of_cpython),
 		cmocka_unit_test(test_layouts),
 		cmocka_unit_test(test_offsets_are_those_of_cpython),
 		cmocka_unit_test(test_walk_311),

@@ -404,6 +404,42 @@ static void test_times_of_the_first_and_the_last_command(void **unused)
 	}
 }
 
+/* Times in a command go the same way as those that come later, one of them without the other, too.
+ */
+static void test_times_in_a_command(void **unused)
+{
+	static const uint64_t times[][2] = {{50, 60}, {50, 0}, {0, 60}, {0, 0}, {50, 50}};
+	enum { N = sizeof times / sizeof *times };
+	struct sbt_writer *w = begin();
+	const struct sbt_cmd *got;
+	struct sbt_cursor *cur;
+	struct sbt_reader *r;
+	uint64_t seed = 3, args[2];
+	struct sbt_cmd c;
+
+	(void)unused;
+	for (unsigned i = 0; i < 2 * N; i++) { /* the odd ones' come later */
+		tiny_launch(&c, i + 1, &seed, args);
+		c.gpu_start_ns = i % 2 ? 0 : times[i / 2][0];
+		c.gpu_end_ns = i % 2 ? 0 : times[i / 2][1];
+		ok(sbt_writer_cmd(w, &c));
+	}
+	for (unsigned i = 0; i < N; i++)
+		ok(sbt_writer_time(w, 2 * i + 2, times[i][0], times[i][1]));
+	ok(sbt_writer_close(w));
+	ok(sbt_reader_open(&r, path));
+	ok(sbt_cursor_open(&cur, r));
+	for (unsigned i = 0; i < 2 * N; i++) {
+		ok(sbt_cursor_next(cur, &got));
+		assert_int_equal(got->seq, i + 1);
+		assert_int_equal(got->gpu_start_ns, times[i / 2][0]);
+		assert_int_equal(got->gpu_end_ns, times[i / 2][1]);
+	}
+	sbt_cursor_close(cur);
+	sbt_reader_close(r);
+	unlink(path);
+}
+
 static void test_stacks_and_modules(void **unused)
 {
 	struct sbt_frame outer[3] = {{1, 30}, {1, 20}, {0, 10}},
@@ -590,6 +626,7 @@ int main(void)
 		cmocka_unit_test(test_seek),
 		cmocka_unit_test(test_times_come_late_and_in_any_order),
 		cmocka_unit_test(test_times_of_the_first_and_the_last_command),
+		cmocka_unit_test(test_times_in_a_command),
 		cmocka_unit_test(test_stacks_and_modules),
 		cmocka_unit_test(test_sources),
 		cmocka_unit_test(test_code_keyframes_losses),
