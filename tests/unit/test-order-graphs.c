@@ -603,7 +603,7 @@ static void test_nodes_that_say_nothing(void **unused)
 	assert_int_equal(races_with(&all, SBT_NODE_FILL, &fill_a, strange, 4), 0);
 }
 
-/* A chain, listed so that each pass learns one more step. */
+/* A chain, listed so that each pass learns one more step. Its beginning names what is no node. */
 static void test_a_chain_from_its_end(void **unused)
 {
 	struct sbt_cmd graph;
@@ -618,7 +618,7 @@ static void test_a_chain_from_its_end(void **unused)
 	memset(one, 0, sizeof one);
 	n = NODES;
 	for (unsigned i = 0; i < n; i++) {
-		one[i] = (struct one){.write = A, .write_end = A + 8, .ndeps = i + 1 < n};
+		one[i] = (struct one){.write = A, .write_end = A + 8, .ndeps = 1};
 		one[i].deps[0] = i + 1;
 		add_node(i);
 	}

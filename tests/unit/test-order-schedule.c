@@ -695,6 +695,45 @@ static void test_a_schedule_is_written_as_a_trace(void **unused)
 	sbt_reader_close(r);
 }
 
+static uint64_t hash_before(struct sbt_reader *r, uint64_t first)
+{
+	struct state *s;
+	uint64_t hash;
+
+	ok(state_at(&s, r, first - 1));
+	hash = state_hash(s);
+	state_free(s);
+	return hash;
+}
+
+/* What there was before the first command goes along, were it one command's. */
+static void test_a_schedule_begins_where_its_trace_was(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t a = fill(1, A, 16), b = fill(2, B, 16), order[] = {b, a};
+	struct sbt_reader *r = trace_end(&t), *again;
+	char path[64];
+
+	snprintf(path, sizeof path, "/tmp/tsdb-order-test-%d.sbt", (int)getpid());
+	for (uint64_t first = 2; first <= FIRST; first++) {
+		struct state *s;
+
+		ok(order_rewrite(r,
+			&(struct order_schedule){.first = first, .last = b, .seqs = order, .n = 2},
+			path, NULL, NULL));
+		ok(sbt_reader_open(&again, path));
+		assert_null(sbt_reader_damage(again));
+		assert_int_equal(hash_before(again, first), hash_before(r, first));
+		s = state_new();
+		assert_int_not_equal(hash_before(r, first), state_hash(s));
+		state_free(s);
+		sbt_reader_close(again);
+	}
+	unlink(path);
+	sbt_reader_close(r);
+}
+
 /* Of the recording the work is written, and what it needs; not what it waited for. */
 static void test_a_schedule_has_no_waits_of_the_recording(void **unused)
 {
@@ -800,6 +839,7 @@ int main(void)
 		cmocka_unit_test(test_a_launch_is_held_and_memory_ends),
 		cmocka_unit_test(test_stacks_go_along),
 		cmocka_unit_test(test_a_schedule_is_written_as_a_trace),
+		cmocka_unit_test(test_a_schedule_begins_where_its_trace_was),
 		cmocka_unit_test(test_a_schedule_has_no_waits_of_the_recording),
 		cmocka_unit_test(test_no_schedule_passes_the_host),
 		cmocka_unit_test(test_schedules_of_any_trace_are_legal),
