@@ -146,6 +146,11 @@ static void other_kernels(void **state)
 	assert_true(nan_type_by_name(strided, 1).reads);
 	assert_false(nan_type_by_name(strided, 0).reads);
 	assert_int_equal(of(cast, 0), NONE);
+	/* that lambda's argument is an index */
+	assert_int_equal(of("void at::native::elementwise_kernel<128, 4, at::native::unfold(int)::"
+			    "{lambda(int)#1}>(int, T1)",
+				 0),
+		NONE);
 	assert_int_equal(of(lists, 5), REPLAYER_AS_F32);
 	assert_false(nan_type_by_name(lists, 5).reads);
 }

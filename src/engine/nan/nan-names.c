@@ -216,7 +216,8 @@ static struct nan_named of_lists(struct text list)
 	return common(list);
 }
 
-static struct nan_named element_wise(struct text list, unsigned pointer)
+/* strided: what the kernel gets is a lambda of the index, made for the functor. */
+static struct nan_named element_wise(struct text list, unsigned pointer, bool strided)
 {
 	struct text t, functor;
 
@@ -225,11 +226,11 @@ static struct nan_named element_wise(struct text list, unsigned pointer)
 	for (unsigned i = 0; item(list, i, &t); i++) {
 		if (t.n && *t.p >= '0' && *t.p <= '9')
 			continue;
-		if (arguments_of(t, "gpu_kernel_impl_nocast<", &functor))
-			t = functor;
-		else if (find(t, "gpu_kernel_impl<"))
-			return unknown;
-		return of_functor(t, pointer);
+		if (!strided)
+			return of_functor(t, pointer);
+		return arguments_of(t, "gpu_kernel_impl_nocast<", &functor)
+			       ? of_functor(functor, pointer)
+			       : unknown;
 	}
 	return unknown;
 }
@@ -256,7 +257,7 @@ struct nan_named nan_type_by_name(const char *name, unsigned pointer)
 			continue;
 		ret = i == 3   ? of_reduction(list, pointer)
 		      : i == 4 ? of_lists(list)
-			       : element_wise(list, pointer);
+			       : element_wise(list, pointer, i == 2);
 		ret.reads = i == 3 ? !pointer : i < 3 && pointer;
 		break;
 	}
