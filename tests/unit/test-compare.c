@@ -580,6 +580,58 @@ static void call_sites(void **state)
 	}
 }
 
+/* n launches. */
+static struct sbt_reader *long_trace(unsigned n)
+{
+	struct maker m;
+
+	begin(&m, 0);
+	for (unsigned i = 0; i < n; i++)
+		add(&m, cmd_launch(0, 1, i % 4));
+	return end(&m);
+}
+
+static bool enough(void *left, uint64_t done, uint64_t of)
+{
+	unsigned *n = left;
+
+	(void)done, (void)of;
+	if (*n)
+		--*n;
+	return !*n;
+}
+
+/* Both traces are read at the same time, and both reads end when the user wants no more: at the
+ * first question, or whenever that is. */
+static void cancelled(void **state)
+{
+	enum { N = 140000 };
+	struct sbt_reader *a = long_trace(N), *b = long_trace(2 * N);
+
+	(void)state;
+	for (unsigned left = 1; left < 8; left++) {
+		unsigned n = left;
+		const struct compare_ask ask = {.a = a,
+			.b = b,
+			.range_a.last = UINT64_MAX,
+			.range_b.last = UINT64_MAX,
+			.cancelled = enough,
+			.arg = &n};
+		struct compare c;
+		struct err *e = compare_run(&c, &ask);
+
+		assert_true(e || left > 2); /* A asks twice */
+		if (e)
+			assert_int_equal(e->code, ERR_INTERRUPTED);
+		else
+			assert_int_equal(c.matched, N);
+		err_free(e);
+		compare_free(&c);
+	}
+	sbt_reader_close(a);
+	sbt_reader_close(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -598,6 +650,7 @@ int main(void)
 		cmocka_unit_test(random_edits),
 		cmocka_unit_test(very_different),
 		cmocka_unit_test(times),
+		cmocka_unit_test(cancelled),
 	};
 
 	return cmocka_run_group_tests_name("compare", tests, NULL, NULL);

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A comparison from beginning to end.
+ * A comparison from beginning to end. The two traces are read at the same time, where they are two:
+ * that is more than half of the work.
  */
 #include "compare/compare.h"
 
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "base/buf.h"
 #include "compare/core/side.h"
 
@@ -46,15 +52,88 @@ static void run(struct compare *ret, struct side *a, struct side *b, const struc
 	alignment_free(&al);
 }
 
+/* --- reading B beside A --- */
+
+struct beside {
+	struct side *to;
+	struct compare_ask ask; /* of the thread: it tells nobody */
+	atomic_bool stop;
+	struct err *e;
+	pthread_t thread;
+};
+
+static bool is_stopped(void *beside, uint64_t done, uint64_t of)
+{
+	struct beside *b = beside;
+
+	(void)done, (void)of;
+	return atomic_load(&b->stop);
+}
+
+static void *read_b(void *beside)
+{
+	struct beside *b = beside;
+
+	b->e = side_read(b->to, b->ask.b, b->ask.range_b.first, b->ask.range_b.last, &b->ask);
+	return NULL;
+}
+
+/* False: it cannot be read beside A. Signals are for the thread that waits for the user. */
+static bool begin_b(struct beside *b, struct side *to, const struct compare_ask *ask)
+{
+	sigset_t all, before;
+	bool begun;
+
+	/* plain() is the caller's, and asked of observed traces alone */
+	if (ask->a == ask->b || sbt_reader_meta(ask->a)->observed ||
+		sbt_reader_meta(ask->b)->observed)
+		return false;
+	*b = (struct beside){.to = to, .ask = *ask};
+	b->ask.cancelled = is_stopped;
+	b->ask.arg = b;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	begun = !pthread_create(&b->thread, NULL, read_b, b);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return begun;
+}
+
+/* Waits for B, and stops it when A failed or the user wants no more. */
+static struct err *end_b(struct beside *b, const struct compare_ask *ask, bool wanted)
+{
+	enum { LOOK_NS = 50 * 1000 * 1000, SECOND_NS = 1000 * 1000 * 1000 };
+	const uint64_t all = sbt_reader_count(ask->a);
+	struct timespec until;
+
+	do {
+		if (!wanted || (ask->cancelled && ask->cancelled(ask->arg, all, all)))
+			atomic_store(&b->stop, true);
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += LOOK_NS;
+		until.tv_sec += until.tv_nsec / SECOND_NS;
+		until.tv_nsec %= SECOND_NS;
+	} while (pthread_timedjoin_np(b->thread, NULL, &until) == ETIMEDOUT);
+	return b->e;
+}
+
+static struct err *read_both(struct side *a, struct side *b, const struct compare_ask *ask)
+{
+	struct beside beside;
+	const bool two = begin_b(&beside, b, ask);
+	struct err *e = side_read(a, ask->a, ask->range_a.first, ask->range_a.last, ask);
+
+	if (two)
+		return err_first(e, end_b(&beside, ask, !e));
+	return e ? e : side_read(b, ask->b, ask->range_b.first, ask->range_b.last, ask);
+}
+
 struct err *compare_run(struct compare *ret, const struct compare_ask *ask)
 {
 	struct side a = {0}, b = {0};
 	struct err *e;
 
 	*ret = (struct compare){0};
-	e = side_read(&a, ask->a, ask->range_a.first, ask->range_a.last, ask);
-	if (!e)
-		e = side_read(&b, ask->b, ask->range_b.first, ask->range_b.last, ask);
+	e = read_both(&a, &b, ask);
 	if (!e)
 		run(ret, &a, &b, ask);
 	side_free(&a);
