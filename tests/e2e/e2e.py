@@ -341,9 +341,11 @@ def all_tests():
 LONG = '''
 replay-verdict-is-not-the-innocent-one replay-verdict-not-executed hangs-code-agrees-with-what-is-seen attach-a-gpu-that-hangs
 attach-a-gpu-that-hangs-later keeping-a-keeper-that-hangs observe-one-link-for-each-place studio-a-load-of-requests twins-numeric-matters
-hip-programs-are-executed-again-bit-for-bit keeping-a-keeper-that-answers-anything twins-explore-missing-wait hangs-deadlocks-are-named-by-code
+softdevice-litmus-shapes-come-out-the-same-on-any-number-of-workers hip-programs-are-executed-again-bit-for-bit
+keeping-a-keeper-that-answers-anything twins-explore-missing-wait softamd-races-inside-kernels hangs-deadlocks-are-named-by-code
 check-nodes-that-differ-in-more-places-than-are-listed planted-numbers watching-stops-are-where-the-accesses-are hangs-deadlocks-are-named
-replay-verdict-race planted-structure rust-the-scenario-in-rust attach-processes-that-go-away-meanwhile
+planted-structure rust-the-scenario-in-rust attach-processes-that-go-away-meanwhile twins-graphs-by-chance pydocs-make-install
+softamd-kernels-that-cannot-end-say-why
 '''.split()
 
 

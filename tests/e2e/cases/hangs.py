@@ -45,8 +45,14 @@ def test_the_table_is_whole(t):
 
 # ---- asking
 
-AFTER_READY = 0.7  # s: so long a case is left alone before why is asked
+AFTER_READY = 0.7  # s: so long a case is left alone before why is asked, on a machine that is idle
 LIMIT = 2.0  # s: so long why may take
+
+
+def leave_alone(seconds=AFTER_READY):
+    """In many naps: on a busy machine each takes longer, as does what the program is about to do."""
+    for _ in range(round(seconds / 0.02)):
+        time.sleep(0.02)
 
 
 class Asked:
@@ -155,7 +161,7 @@ def stop_when_ready(s, inside):
         s.type('set look-inside off')
     s.type('run')
     s.until('^ready')
-    time.sleep(AFTER_READY)
+    leave_alone()
     begin = time.monotonic()
     s.p.send_signal(signal.SIGINT)
     s.until(r'Interrupt|SIGINT')
@@ -177,7 +183,7 @@ def ask_late(t, row, *options):
                              start_new_session=True)
         try:
             await_ready(p, out.name)
-            time.sleep(AFTER_READY)
+            leave_alone()
             begin = time.monotonic()
             r = t.tsdb('why', str(p.pid), *options, '--json', timeout=60)
             return Asked(r.both, time.monotonic() - begin)
@@ -193,7 +199,7 @@ def ask_job(t, row):
                              start_new_session=True)
         try:
             await_ready(p, out.name)
-            time.sleep(AFTER_READY + 0.7)  # the recorder writes what it has each 0.7 s
+            leave_alone(AFTER_READY + 0.7)  # the recorder writes what it has each 0.7 s
             begin = time.monotonic()
             r = t.tsdb('why', '--ranks', f'{row.case}.*.sbt', '--match', 'all_reduce*', '--json', timeout=60)
             return Asked(r.both, time.monotonic() - begin)
@@ -201,11 +207,20 @@ def ask_job(t, row):
             kill_all(t, p)
 
 
-def ask(t, row, way):
+def ask_once(t, row, way):
     """Ways: early, code, late, and inside: late, with cuda-gdb, which sees what is in flight and not what is queued."""
     if way in ('late', 'inside'):
         return ask_late(t, row, *(['--inside'] if way == 'inside' else []))
     return ask_job(t, row) if row.program == 'ranks' else ask_early(t, row, inside=way != 'code')
+
+
+def ask(t, row, way):
+    """Who waits for Python's lock wakes up every 5 ms, and is one who runs then: "open" is right, and on a busy machine it is so for long. Asked again."""
+    for _ in range(6 if getattr(row, 'kind', None) == 'GIL' else 1):
+        asked = ask_once(t, row, way)
+        if asked.verdict != 'open':
+            break
+    return asked
 
 
 def judge(row, asked, way, timed=True):
@@ -272,7 +287,7 @@ def test_a_late_answer_names_the_cure(t):
                                  stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
             try:
                 await_ready(p, out.name)
-                time.sleep(AFTER_READY)
+                leave_alone()
                 for inside in ('on', 'off'):
                     said = t.tsdb('--gpu', t.gpu, '--batch', '-ex', f'set look-inside {inside}', '-ex', 'set gpu-timeout 500', '-ex', f'attach {p.pid}', '-ex', 'why',
                                   '-ex', 'detach', timeout=60).both
@@ -296,7 +311,7 @@ def test_a_late_look_starts_no_cupti(t):
                                  stdin=subprocess.PIPE, stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
             try:
                 await_ready(p, out.name)
-                time.sleep(AFTER_READY)
+                leave_alone()
                 said = t.tsdb('why', str(p.pid), '--json', timeout=60).both
                 with open(f'/proc/{p.pid}/maps') as maps:
                     t.check('libcupti' not in maps.read(), 'CUPTI was loaded')
