@@ -3,8 +3,8 @@
  * Between tsdb and tsdb-replayer, the process that executes a trace's commands on a device:
  * messages over a socket pair (fd number in TSDB_REPLAYER_FD). A fault of the device, or a crash,
  * kills the replayer, never the shell. tsdb asks, the replayer answers each request with one reply,
- * in order. EXECUTE has no reply unless it fails: then the next request that has one is answered by
- * ERROR.
+ * in order; before that of SEEK or RUN it may say several times where it is (AT). EXECUTE has no
+ * reply unless it fails: then the next request that has one is answered by ERROR.
  *
  * The replayer reads the trace itself. Its position is a seq: everything up to it has been
  * submitted to the device. All ranges are device (or pinned host) addresses of the recording:

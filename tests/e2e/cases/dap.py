@@ -997,6 +997,17 @@ def test_emacs(t):
     t.equal((r.status, r.out.splitlines()), (0, ['begin', launch, behind, launch, 'begin', 'done']), r.err)
 
 
+def test_neovim(t):
+    """The configuration of docs/editor.md in nvim-dap: to a breakpoint at a line, on, back, and back to the beginning."""
+    nvim = shutil.which('nvim')
+    if not nvim or not os.environ.get('NVIM_DAP'):
+        raise Skip('needs nvim, and nvim-dap (NVIM_DAP=FOLDER)')
+    recorded(t)
+    r = t.run([nvim, '--headless', '--clean', '-c', f'luafile {os.path.join(SRC, "tests/dap/nvim.lua")}'], timeout=120,
+              env={'TSDB': tsdb_path(), 'SOURCE': os.path.realpath(SOURCE), 'LINE': str(line_of('consume<<<')), 'TRACE': t.path('race.sbt')})
+    t.equal((r.status, r.out.splitlines()), (0, ['begin', '#21 consume', '#22 event_record', '#21 consume', 'begin', 'done']), r.err)
+
+
 def test_random_requests(t):
     """A short session; `make fuzz-dap` has long ones."""
     recorded(t)

@@ -7,6 +7,7 @@ import json
 import os
 import random
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -710,6 +711,33 @@ def test_a_load_of_requests(t):
             c.settimeout(60)
             t.check(c.recv(4096)[:12] in (b'', b'HTTP/1.1 400', b'HTTP/1.1 408'), 'the slow ones are cut, in the end')
             c.close()
+
+
+def drained(c):
+    """All that comes until it is closed, in whatever way."""
+    data = b''
+    with contextlib.suppress(ConnectionError), c:
+        while part := c.recv(65536):
+            data += part
+    return data
+
+
+def test_a_thousand_at_once(t):
+    """A thousand connections with a question each, none of which waits for another: all end, with an answer or a refusal, and it goes on."""
+    recorded(t)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 1500:
+        raise e2e.Skip('a process may not have a thousand files')
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 1500), hard))
+    ask = json.dumps({'command': 'tsdb/position'}).encode()
+    with studio(t) as s:
+        s.live()
+        head = ''.join(f'{k}: {v}\r\n' for k, v in s.headers(Connection='close').items()).encode()
+        asked = [raw(s, b'POST /ask HTTP/1.1\r\n' + head + b'Content-Length: %d\r\n\r\n' % len(ask) + ask) for _ in range(1000)]
+        answers = [(x[9:12], b'"success":true' in x) for x in map(drained, asked)]
+        t.check(set(answers) <= {(b'200', True), (b'503', False), (b'', False)}, f'each is an answer, or none: {set(answers)}')
+        t.check(answers.count((b'200', True)) > 100, f'{answers.count((b"200", True))} answers')
+        t.equal(s.move('tsdb/goto', seq=21)['seq'], 21, 'and it moves')
 
 
 # --- its end ---
