@@ -49,6 +49,7 @@ struct replay_device {
 	bool shows;	/* it shows them from inside: the microscope, probes */
 	bool what_if;	/* memory, parameters or code were changed */
 	bool partial;	/* commands are left out */
+	bool moves;	/* replay_move() is under way */
 	struct replay_arg *args;
 	unsigned nargs;
 	uint32_t *swapped; /* kernels */

@@ -145,7 +145,8 @@ static void show_progress(void *arg, const struct device_progress *dp)
 	char what[80];
 	struct engine_progress p = {.what = doing[dp->doing], .done = dp->seq, .moving = true};
 
-	if (dp->total) {
+	/* other work has a measure of its own, of which this is a part */
+	if (dp->total && en->trace.device && en->trace.device->moves) {
 		snprintf(what, sizeof what, "%s %" PRIu64 ",", p.what, dp->seq);
 		p.what = what;
 		p.done = dp->done;

@@ -110,8 +110,13 @@ static struct err *failed(struct engine *en, struct err *e)
 
 struct err *replay_move(struct engine *en, const struct move *m, struct replay_move *ret)
 {
-	struct err *e = go(en, m, ret);
+	struct err *e;
 
+	if (en->trace.device)
+		en->trace.device->moves = true;
+	e = go(en, m, ret);
+	if (en->trace.device)
+		en->trace.device->moves = false;
 	if (e)
 		return failed(en, e);
 	if (ret->in_launch) {

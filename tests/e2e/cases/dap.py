@@ -890,6 +890,8 @@ def test_work_is_cancelled_and_shown(t):
         a = c.answer(seq)
         t.check(a['success'] or a['message'] == 'cancelled', f'it ended early: {json.dumps(a)[:200]}')
         c.event('progressEnd')
+        parts = [e['body'] for e in c.all_events if e['event'] == 'progressUpdate' and 'percentage' in e['body']]
+        t.equal(parts, [], 'how far one of its replays is, is no part of work that ends by the clock')
         t.equal(c.answer(late)['message'], 'cancelled', 'the request that waited')
         t.equal(c.ask('tsdb/position')['answer']['seq'], 0, 'the session lives')
 
