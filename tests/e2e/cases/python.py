@@ -115,6 +115,25 @@ def test_python_313_stacks(t):
     record_all(t, '3.13')
 
 
+def test_python_exports(t):
+    """Folded stacks have the functions of Python in place of the interpreter's, among those of C (qsort calls compare), and the kernel as their leaf."""
+    t.tsdb('record', '--gpu', t.gpu, '-o', 'py.sbt', '--', interpreters('3.11')[0], PROGRAM)
+    r = t.tsdb('export', 'folded', 'py.sbt', '--weight', 'count', '-o', '-')
+    t.match(r'of (\d+) launches \1 have a stack', r.err)
+    stacks = {}
+    for line in r.out.splitlines():
+        names = line.rsplit(' ', 1)[0].split(';')
+        stacks[re.sub(r'^\[GPU_Kernel\]|\(.*', '', names[-1])] = [re.sub(r' \([^()]*\)$', '', n) for n in names[:-1]]
+    for kernel, want in EXPECT.items():
+        functions = [f for f, _ in want][::-1] + ['launch']
+        names = iter(stacks[kernel])
+        t.check(all(any(n == f for n in names) for f in functions), f'{kernel}: {functions} in {stacks[kernel]}')
+        t.check(not any(n.startswith('_PyEval') for n in stacks[kernel]), f'{kernel}: the interpreter is hidden: {stacks[kernel]}')
+    names = stacks['callback']
+    between = names[names.index('sort') + 1:names.index('compare')]
+    t.check(any('qsort' in n for n in between), f'C lies between functions of Python: {names}')
+
+
 def test_python_stop(t):
     """At a stop tsdb reads the frames itself, and finds what the agent finds."""
     for version in VERSIONS:
