@@ -21,13 +21,14 @@
 static struct ptx_race races[MAX];
 static char names[MAX][2][40], files[MAX][2][40], doubt[100];
 static unsigned cluster; /* blocks of one; 0: there are none */
+static size_t memory = 65536;
 
 /* How many pairs; seed -1: the fixed schedule. */
 static unsigned check_seed(
 	const char *text, unsigned grid, unsigned block, int64_t seed, size_t limit)
 {
 	struct ptx_module *m = load(text);
-	void *out = device(65536);
+	void *out = device(memory);
 	struct ptx_launch l = {.fn = ptx_kernel_by_name(m, "k"),
 		.grid = {grid, 1, 1},
 		.block = {block, 1, 1},
@@ -367,6 +368,24 @@ static void mbarriers(void **state)
 		PTX_RACE);
 }
 
+/* One thread writes a word every 4096 bytes, another warp's reads all of them: each is a race,
+ * however many pages are looked after. */
+static void every_page(void **state)
+{
+	enum { PAGES = 1500 };
+
+	memory = PAGES * 4096;
+	assert_int_equal(
+		check_seed(
+			KERNEL("and.b32 %r5, %r0, 31; setp.ne.u32 %p0, %r5, 0; @%p0 bra END; mov.u32 %r6, 0; setp.ge.u32 %p1, %r0, 32;\n"
+			       "L: @!%p1 st.global.u32 [%d0], 7; @%p1 ld.global.u32 %r7, [%d0]; add.u64 %d0, %d0, 4096; add.u32 %r6, %r6, 1; setp.lt.u32 %p2, %r6, 1500; @%p2 bra L;\nEND: "),
+			1, 64, -1, 0),
+		1);
+	assert_int_equal(races[0].count, PAGES);
+	assert_string_equal(doubt, "");
+	memory = 65536;
+}
+
 /* Each block hands the other a value through global memory. */
 #define CLUSTER(meet)                                                                              \
 	KERNEL("st.global.u32 [%d1], %r0; " meet " mul.wide.u32 %d4, %r29, 4;\n"                   \
@@ -390,6 +409,7 @@ int main(void)
 		cmocka_unit_test(reduction),
 		cmocka_unit_test(where_it_is),
 		cmocka_unit_test(mbarriers),
+		cmocka_unit_test(every_page),
 		cmocka_unit_test(clusters),
 		cmocka_unit_test(many_pages),
 		cmocka_unit_test(warps),
