@@ -561,6 +561,7 @@ static void test_python(void **unused)
 	}
 	assert_true(sbt_expr_compile(&e, 0, "grid_x", why, sizeof why));
 	assert_false(sbt_expr_asks_python(&e));
+	refused(0, "arg0. == 1", "has no view \"\"");
 	refused(0, "pyfunc", "pyfunc is a text");
 	refused(0, "pyfunc > \"a\"", "pyfunc is a text");
 	refused(0, "pyfunc == forward", "a text in \"\" is expected at \"forward\"");

@@ -301,6 +301,14 @@ static struct sbt_cmd any_cmd(const struct sbt_cmd *old, unsigned kinds, uint64_
 	return c;
 }
 
+/* As free() does, for paths that end early. */
+static void test_none_is_destroyed(void **unused)
+{
+	(void)unused;
+	sbt_encoder_destroy(NULL);
+	sbt_decoder_destroy(NULL);
+}
+
 static void test_commands(void **unused)
 {
 	struct plain *p = calloc(1, sizeof *p);
@@ -947,6 +955,7 @@ static void test_losses_and_calls(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_none_is_destroyed),
 		cmocka_unit_test(test_commands),
 		cmocka_unit_test(test_many_slots_and_strings),
 		cmocka_unit_test(test_numbers_rise),

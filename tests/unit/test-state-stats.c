@@ -133,6 +133,47 @@ static void by_hand(void **state)
 	assert_null(s.streams);
 }
 
+static void device_is(const struct stats_device *d, uint64_t begin_ns, uint64_t end_ns,
+	uint64_t busy, uint64_t idle, uint64_t gaps)
+{
+	assert_int_equal(d->begin_ns, begin_ns);
+	assert_int_equal(d->end_ns, end_ns);
+	assert_int_equal(d->busy_ns, busy);
+	assert_int_equal(d->idle_ns, idle);
+	assert_int_equal(d->gaps, gaps);
+}
+
+/* A device that comes when others have worked begins with nothing, and changes nothing of theirs:
+ * two_streams(), then [6000 k 6400] and [6600 k 6700] on the other. */
+static void a_device_comes_late(void **state)
+{
+	struct trace_maker t;
+	struct stats s;
+	struct sbt_cmd c;
+
+	(void)state;
+	two_streams(&t);
+	trace_add(&t, host(cmd_device(18, 1, "Late"), 5400, 0));
+	c = host(cmd_ctx_create(19, 1, 10), 5400, 0);
+	c.u.ctx_create.device = 1;
+	trace_add(&t, c);
+	c = host(cmd_stream_create(20, 11, 1), 5400, 0);
+	c.ctx = 1;
+	trace_add(&t, c);
+	for (unsigned i = 0; i < 2; i++) {
+		c = at(cmd_launch(21 + i, 11, 0), 5900, 6000 + 600 * i, 6400 + 300 * i);
+		c.ctx = 1;
+		trace_add(&t, c);
+	}
+	s = stats_all(&t);
+	assert_int_equal(s.ndevices, 2);
+	device_is(&s.devices[0], 2100, 5300, 2500, 700, 2);
+	device_is(&s.devices[1], 6000, 6700, 500, 200, 1);
+	assert_int_equal(s.devices[1].kernel_ns, 500);
+	assert_int_equal(s.devices[1].copy_ns, 0);
+	stats_free(&s);
+}
+
 /* 64 parts are what there may be; one nanosecond more, and they are twice as long. */
 static void parts_at_their_limit(void **state)
 {
@@ -653,6 +694,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(by_hand),
 		cmocka_unit_test(device_by_hand),
+		cmocka_unit_test(a_device_comes_late),
 		cmocka_unit_test(parts_at_their_limit),
 		cmocka_unit_test(spreads_by_hand),
 		cmocka_unit_test(quantiles),
