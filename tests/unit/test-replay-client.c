@@ -110,12 +110,12 @@ static struct {
 	uint64_t seq;
 } seen;
 
-static void see(void *arg, enum device_doing doing, uint64_t seq)
+static void see(void *arg, const struct device_progress *p)
 {
 	assert_ptr_equal(arg, &seen);
 	seen.calls++;
-	seen.doing = doing;
-	seen.seq = seq;
+	seen.doing = p->doing;
+	seen.seq = p->seq;
 }
 
 static void seen_is(enum device_doing doing, uint64_t seq)
