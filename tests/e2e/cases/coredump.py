@@ -85,16 +85,17 @@ def test_a_process_is_asked(t):
 
 
 def test_why_inside(t):
-    """What costs the program its context is asked for only if the user says so."""
+    """What costs the program its context is asked for only if the user says so, and only where cuda-gdb is not installed."""
+    none = {'TSDB_CUDA_GDB': '/nonexistent'}
     env = {'CUDA_ENABLE_USER_TRIGGERED_COREDUMP': '1', 'CUDA_COREDUMP_PIPE': t.path('pipe.%p'), 'CUDA_COREDUMP_FILE': t.path('core.%t.%p')}
     p = started(t, **env)
     try:
-        r = t.tsdb('why', p.pid, '--inside')
+        r = t.tsdb('why', p.pid, '--inside', env=none)
         t.check('there is no terminal to ask at. Use --yes, or `set coredump on`' in r.err, r.err)
         t.check('144 lanes' not in r.out, r.out)
-        r = t.tsdb('-ex', 'set coredump off', 'why', p.pid, '--inside', '--yes')
+        r = t.tsdb('-ex', 'set coredump off', 'why', p.pid, '--inside', '--yes', env=none)
         t.check('144 lanes' not in r.out, 'it is switched off: ' + r.both)
-        r = t.tsdb('why', p.pid, '--inside', '--yes')
+        r = t.tsdb('why', p.pid, '--inside', '--yes', env=none)
         t.equal(r.status, 0, 'status')
         t.check('144 lanes in wait_flag(int volatile*, int) at spin.cu:21' in r.out, r.both)
         t.check('the process has lost its context' in r.err, r.err)

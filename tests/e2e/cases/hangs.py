@@ -4,6 +4,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from attach import soft_dir  # noqa: E402
-from e2e import SRC, Failure, program, tsdb_path  # noqa: E402
+from e2e import SRC, Failure, Skip, program, tsdb_path  # noqa: E402
 
 HANGS = os.path.join(SRC, 'tests', 'programs', 'hangs')
 
@@ -318,6 +319,14 @@ def test_a_late_look_starts_no_cupti(t):
                 t.check(('--inside` says in which lines' in said) == bool(variables), f'a core dump was offered, or was not: {said[-400:]}')
             finally:
                 kill_all(t, p)
+
+
+def test_a_look_inside_with_cuda_gdb(t):
+    """On an NVIDIA GPU: kernels in flight, their lanes and what they read, and the busy one is not accused."""
+    if t.gpu == 'soft' or not shutil.which('cuda-gdb'):
+        raise Skip('needs a GPU and cuda-gdb')
+    all_right(t, 'inside', ('flag_never_written', 'setter_behind_event', 'grid_does_not_fit', 'mutex_of_a_thread_that_waits_for_the_gpu', 'child_that_waits_for_the_gpu',
+                            'long_kernel', 'kernels_take_turns'))
 
 
 # ---- by the kernels' code alone, as on a GPU that nothing can look into
