@@ -32,6 +32,7 @@ struct row {
 #define CALL(what, proto)                                                                          \
 	"{ .param .b32 x; .param .b32 y; st.param.b32 [x], %r1; ~call (y), " what ", (x)" proto    \
 	"; }"
+#define ABOVE "mov.u64 %d2, s; add.u64 %d3, %d2, 0x100000000; selp.b64 %d1, %d3, %d2, %p0; "
 #define ALONE "@%p1 bra END;"
 #define FULL "setp.ge.u32 %p3, %r0, 64; @%p3 bra END;" /* whole warps */
 #define INIT(count) "@%p1 bra END; mbarrier.init.shared.b64 [bar], " count ";"
@@ -131,6 +132,14 @@ static const struct row rows[] = {
 		PTX_ILLEGAL_INSTRUCTION, NONE, 0, 0, "src-size is more than cp-size"},
 	{"mov.u32 %r2, s; " BAD32("128000", "%r2") "~cp.async.ca.shared.global [%r1], [%d0], 4;",
 		PTX_ILLEGAL_ADDRESS, NONE, 0, 4},
+	/* --- above the 4 GiB of a space --- */
+	{ABOVE "~ld.shared.u32 %r2, [%d1];", PTX_ILLEGAL_ADDRESS, NONE, 0, 4},
+	{ABOVE "~cp.async.ca.shared.global [%d1], [%d0], 4;", PTX_ILLEGAL_ADDRESS, NONE, 0, 4},
+	{ABOVE "~atom.shared.exch.b128 %q1, [%d1], %q0;", PTX_ILLEGAL_ADDRESS, NONE, 0, 16},
+	{ABOVE "~mapa.shared::cluster.u64 %d4, %d1, 0;", PTX_ILLEGAL_ADDRESS, NONE, 0, 0,
+		"not an address of shared memory"},
+	{ABOVE "~getctarank.shared::cluster.u64 %r2, %d1;", PTX_ILLEGAL_ADDRESS, NONE, 0, 0,
+		"not an address of shared memory"},
 	/* --- bulk copies --- */
 	{INIT("1") "mov.u32 %r2, s; ~cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%d0], 24, [bar];",
 		PTX_ILLEGAL_INSTRUCTION, NONE, 0, 0, "not a multiple of 16"},
