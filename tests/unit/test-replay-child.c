@@ -58,6 +58,7 @@ static void a_users_environment(void)
 
 static void in_the_sandbox(void **unused)
 {
+	static char *none[] = {NULL}; /* it is the environment until the next test */
 	struct device d = {.fd = -1};
 	char **env;
 
@@ -82,7 +83,7 @@ static void in_the_sandbox(void **unused)
 	is_in(env, "CUDA_INJECTION32_PATH", NULL);
 	is_in(env, "CUDA_CACHE_PATH", NULL);
 	device_child_env_free(env);
-	environ = (char *[]){NULL};
+	environ = none;
 	env = device_child_env(&d, 0);
 	is_in(env, REPLAYER_FD_ENV, "0");
 	is_in(env, "CUDA_CACHE_DISABLE", "1");
