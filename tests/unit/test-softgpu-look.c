@@ -74,13 +74,25 @@ static void launch(CUstream s, const char *name, unsigned blocks, unsigned threa
 	OK(cuLaunchKernel(f, blocks, 1, 1, threads, 1, 1, 0, s, args, NULL));
 }
 
+#define LOOKS 1000u /* of 60 ms: on a busy machine it takes its time */
+
+static void nap(void)
+{
+	nanosleep(&(struct timespec){0, 60000000}, NULL);
+}
+
 /* Launches it, looks when it has run for a while, ends it. */
 static const struct soft_look_kernel *see(const char *name, unsigned blocks, unsigned threads)
 {
 	for (unsigned w = 0; w < 4; w++)
 		set(w, w == 3);
+	look = (struct soft_look){0};
 	launch(stream, name, blocks, threads);
-	nanosleep(&(struct timespec){0, 60000000}, NULL);
+	for (unsigned i = 0; i < LOOKS && !(look.known && look.nkernels); i++) {
+		nap();
+		tsdb_soft_look(&look, 20);
+	}
+	nap();
 	tsdb_soft_look(&look, 5000);
 	set(0, 1);
 	OK(cuStreamSynchronize(stream));
@@ -177,6 +189,19 @@ static const struct soft_look_stream *stream_of(CUstream s)
 	return NULL;
 }
 
+/* Looks until the stream is at a command of that kind. */
+static const struct soft_look_stream *look_for(CUstream s, uint32_t kind)
+{
+	for (unsigned i = 0; i < LOOKS; i++) {
+		nap();
+		tsdb_soft_look(&look, 20);
+		if (stream_of(s)->corr && stream_of(s)->kind == kind)
+			break;
+	}
+	assert_int_equal(stream_of(s)->kind, kind);
+	return stream_of(s);
+}
+
 static void CUDA_CB host_waits(void *arg)
 {
 	while (!__atomic_load_n((uint32_t *)(uintptr_t)flag, __ATOMIC_SEQ_CST))
@@ -196,10 +221,7 @@ static void streams(void **state)
 	OK(cuEventRecord(e, stream));
 	OK(cuStreamWaitEvent(other, e, 0));
 	launch(other, "spin", 1, 1);
-	nanosleep(&(struct timespec){0, 60000000}, NULL);
-	tsdb_soft_look(&look, 20);
-	s = stream_of(stream);
-	assert_int_equal(s->kind, SOFT_LOOK_VALUE);
+	s = look_for(stream, SOFT_LOOK_VALUE);
 	assert_int_equal(s->addr, flag);
 	assert_int_equal(s->value, 7);
 	assert_int_equal(s->bytes, 4);
@@ -215,10 +237,7 @@ static void streams(void **state)
 	assert_int_equal(stream_of(stream)->done, stream_of(stream)->submitted);
 	set(0, 0);
 	OK(cuLaunchHostFunc(stream, host_waits, NULL));
-	nanosleep(&(struct timespec){0, 60000000}, NULL);
-	tsdb_soft_look(&look, 20);
-	assert_int_equal(stream_of(stream)->kind, SOFT_LOOK_HOST);
-	assert_int_not_equal(stream_of(stream)->os_tid, 0);
+	assert_int_not_equal(look_for(stream, SOFT_LOOK_HOST)->os_tid, 0);
 	set(0, 1);
 	OK(cuCtxSynchronize());
 	OK(cuEventDestroy(e));
