@@ -273,7 +273,8 @@ static void stacks_are_told_apart(void **unused)
 {
 	uint32_t id[6];
 	unsigned stacks[6], codes[6];
-	for (int i = 0; i < 6; i++) { /* one place, so that the way is the same each time */
+	/* one place, so that the way is the same each time: the loop is not unrolled */
+	for (volatile int i = 0; i < 6; i++) {
 		if (i == 2)
 			g_unit = 3; /* another instruction */
 		if (i == 3)
