@@ -162,7 +162,8 @@ def test_an_agent_that_was_left_in_a_call_goes_when_that_ends(t):
         with open(t.path('end'), 'w'):
             p.await_text('hung: over')
         until(lambda: has_left(p), 'the end of the agent')
-        until(lambda: not [n for n in threads_of(p) if n in ('tsdb-late', 'tsdb-agent')], 'the end of its threads')
+        if t.gpu == 'soft':  # NVIDIA's driver makes threads of its own from tsdb-late, which have its name and stay
+            until(lambda: not [n for n in threads_of(p) if n in ('tsdb-late', 'tsdb-agent')], 'the end of its threads')
         attached(t, p.pid, 'detach')
         with open(t.path('gone'), 'w'):
             p.finish()
