@@ -356,7 +356,7 @@ static void test_addresses(void **state)
 
 __attribute__((noinline)) static void a_function_of_ours(void)
 {
-	__asm__ volatile("");
+	__asm__ volatile("nop; nop"); /* the next function does not begin a byte behind it */
 }
 
 static void test_maps(void **state)
