@@ -104,6 +104,7 @@ export class MemoryPane {
 				out.push(el('tr', {}, el('td', { class: 'dim' }, hex(address + BigInt(i * size))), list.slice(i, i + 8).map((v, k) => el('td', { class: 'n' }, button ? cell(v, i + k) : el('span', { class: !sameBytes(now, then, (i + k) * size, size) && 'changed' }, v)))));
 			return el('table', { id: button ? 'memory-now' : 'memory-then', class: 'values' }, el('tbody', {}, out));
 		};
+		const typed = this.#typed();
 		this.values.replaceChildren(
 			...(before ? [el('h3', {}, `Behind #${other}`), el('div', { class: 'wide' }, grid(before, false))] : []),
 			el('h3', {}, at ? `${this.live.position.in_kernel ? 'Inside' : 'Behind'} #${at}${before ? `: ${changed} of ${values.length} differ` : ''}` : 'At the beginning'), el('div', { class: 'wide' }, grid(values, true)),
@@ -112,23 +113,32 @@ export class MemoryPane {
 				el('button', { id: 'back-to-writer', type: 'button', click: () => this.backToWriter() }, 'Back to who wrote it'),
 				el('button', { id: 'history', type: 'button', click: () => this.history() }, 'All who wrote it'),
 				el('button', { id: 'watch', type: 'button', 'aria-pressed': String(!!this.watched), click: () => this.watch() }, this.watched ? `Watching ${this.watched.text}` : 'Stop where it changes')),
-			el('p', { class: 'hint' }, `Of the value at ${this.#chosenAddress()}.`), this.#changeForm(values[this.chosen] ?? ''));
+			el('p', { class: 'hint' }, `Of the value at ${this.#chosenAddress()}.`), this.#changeForm(values[this.chosen] ?? '', typed));
 	}
-	/** Another value in place of the chosen one: what is executed from here on is a what-if. */
-	#changeForm(value) {
-		const input = el('input', { id: 'memory-value', size: 14, value, spellcheck: 'false', autocomplete: 'off', 'aria-label': `Another value of type ${this.shown.type}` });
+	/** What is being typed over the chosen value, and was not written: it is kept when memory is read again. Else null. */
+	#typed() {
+		const input = this.values.querySelector('#memory-value');
+		return input && input.dataset.of === this.#chosenName() && input.value !== input.dataset.from ? input.value : null;
+	}
+	#chosenName() {
+		return `${this.#chosenAddress()} ${this.shown.type}`;
+	}
+	/** Another value in place of the chosen one: what is executed from here on is a what-if. typed: see #typed(). */
+	#changeForm(value, typed) {
+		const input = el('input', { id: 'memory-value', size: 14, value: typed ?? value, 'data-from': value, 'data-of': this.#chosenName(), spellcheck: 'false', autocomplete: 'off', 'aria-label': `Another value of type ${this.shown.type}` });
 		return el('form', { id: 'memory-change', novalidate: true, submit: (e) => {
 			e.preventDefault();
-			this.write(input.value);
+			this.write(input);
 		} }, el('label', {}, `As ${this.shown.type} `, input), el('button', { id: 'memory-write', title: 'The replay goes on with it; the trace stays as it is' }, 'Change it'));
 	}
-	async write(text) {
-		const bytes = bytesOfValue(text, this.shown.type), address = this.#chosenAddress();
+	async write(input) {
+		const text = input.value, bytes = bytesOfValue(text, this.shown.type), address = this.#chosenAddress();
 		if (!bytes) {
 			this.#tell(el('p', { class: 'hint bad' }, `"${text}" is no value of the type ${this.shown.type}.`));
 			return;
 		}
 		try {
+			input.dataset.from = text; // no longer what is only typed
 			await this.link.ask('writeMemory', { memoryReference: address, data: base64OfBytes(bytes) });
 			this.#tell(el('p', { id: 'memory-written' }, `${bytes.length} bytes at ${address} were changed.`));
 		} catch (e) {

@@ -414,6 +414,10 @@ def test_memory_is_typed_over(t):
         press(b, '#tab-memory')
         read(b, '0x302000000', 'f32', 2)
         t.equal(values(b), ['1', '1'], 'what produce wrote')
+        # What is being typed stays when the memory is read again, as a change from elsewhere has it done.
+        b.value("window.before = document.getElementById('memory-value'); window.before.value = '77'; studioLive.memory.read(); 0")
+        b.wait("document.getElementById('memory-value') && document.getElementById('memory-value') !== window.before")
+        t.equal(b.value("document.getElementById('memory-value').value"), '77', 'what is being typed')
         change(b, '41.5')
         b.wait("document.querySelector('#memory-now .n')?.textContent === '41.5'")
         t.equal(values(b), ['41.5', '1'], 'one value, and no other')
