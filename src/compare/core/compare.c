@@ -5,14 +5,11 @@
  */
 #include "compare/compare.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "base/buf.h"
+#include "base/quiet-thread.h"
 #include "compare/core/side.h"
 
 const char *compare_what_name(enum compare_what what)
@@ -78,12 +75,9 @@ static void *read_b(void *beside)
 	return NULL;
 }
 
-/* False: it cannot be read beside A. Signals are for the thread that waits for the user. */
+/* False: it cannot be read beside A. */
 static bool begin_b(struct beside *b, struct side *to, const struct compare_ask *ask)
 {
-	sigset_t all, before;
-	bool begun;
-
 	/* plain() is the caller's, and asked of observed traces alone */
 	if (ask->a == ask->b || sbt_reader_meta(ask->a)->observed ||
 		sbt_reader_meta(ask->b)->observed)
@@ -91,28 +85,19 @@ static bool begin_b(struct beside *b, struct side *to, const struct compare_ask 
 	*b = (struct beside){.to = to, .ask = *ask};
 	b->ask.cancelled = is_stopped;
 	b->ask.arg = b;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	begun = !pthread_create(&b->thread, NULL, read_b, b);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return begun;
+	return !quiet_thread(&b->thread, NULL, read_b, b);
 }
 
 /* Waits for B, and stops it when A failed or the user wants no more. */
 static struct err *end_b(struct beside *b, const struct compare_ask *ask, bool wanted)
 {
-	enum { LOOK_NS = 50 * 1000 * 1000, SECOND_NS = 1000 * 1000 * 1000 };
+	enum { LOOK_MS = 50 };
 	const uint64_t all = sbt_reader_count(ask->a);
-	struct timespec until;
 
 	do {
 		if (!wanted || (ask->cancelled && ask->cancelled(ask->arg, all, all)))
 			atomic_store(&b->stop, true);
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += LOOK_NS;
-		until.tv_sec += until.tv_nsec / SECOND_NS;
-		until.tv_nsec %= SECOND_NS;
-	} while (pthread_timedjoin_np(b->thread, NULL, &until) == ETIMEDOUT);
+	} while (!quiet_thread_join(b->thread, LOOK_MS));
 	return b->e;
 }
 

@@ -18,6 +18,7 @@
 #include "base/buf.h"
 #include "base/json-put.h"
 #include "base/monotonic.h"
+#include "base/quiet-thread.h"
 #include "base/text.h"
 #include "dap/dap-frame.h"
 
@@ -417,7 +418,6 @@ static struct err *divert_all(struct link *l)
 struct err *link_open(struct link **ret, const struct link_hooks *hooks)
 {
 	struct link *l = xcalloc(1, sizeof *l);
-	sigset_t all, before;
 	int r;
 
 	l->hooks = *hooks;
@@ -428,10 +428,7 @@ struct err *link_open(struct link **ret, const struct link_hooks *hooks)
 	pthread_cond_init(&l->changed, NULL);
 	*ret = l;
 	TRY(divert_all(l));
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&l->listener, NULL, listen_on, l);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	r = quiet_thread(&l->listener, NULL, listen_on, l);
 	l->listens = !r;
 	return r ? err_sys(r, "cannot start a thread") : NULL;
 }

@@ -7,10 +7,9 @@
 #include "export/core/zip.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/quiet-thread.h"
 #include "squeeze/squeeze.h"
 
 enum { MEMBERS_MAX = UINT16_MAX - 1, PIECES = 8 };
@@ -125,17 +124,11 @@ static void *work(void *zip)
 	return NULL;
 }
 
-/* Signals are for the thread that waits for the user. */
 static void start(struct zip *z)
 {
-	sigset_t all, before;
-
 	pthread_mutex_init(&z->lock, NULL);
 	pthread_cond_init(&z->changed, NULL);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	z->threaded = !pthread_create(&z->thread, NULL, work, z);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	z->threaded = !quiet_thread(&z->thread, NULL, work, z);
 }
 
 /* Waits until there are less than `most` pieces, and takes over the thread's error. *ret: the one

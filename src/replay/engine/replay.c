@@ -6,9 +6,8 @@
  * those that lie on its way again.
  */
 #include <inttypes.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
+#include "base/quiet-thread.h"
 #include "replay/engine/replay-private.h"
 
 #define JUMP_KEYFRAME 4096 /* commands to fold at which a keyframe is worth its reading */
@@ -370,14 +369,10 @@ static void *find_ahead(void *arg)
 struct replay_ahead *replay_ahead_start(struct replay *r, uint64_t seq)
 {
 	struct replay_ahead *a = xcalloc(1, sizeof *a);
-	sigset_t all, before;
 
 	a->r = r;
 	a->j = (struct jump){.seq = seq, .index = UINT64_MAX, .nmarks = r->nmarks};
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	a->started = !pthread_create(&a->thread, NULL, find_ahead, a);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	a->started = !quiet_thread(&a->thread, NULL, find_ahead, a);
 	return a;
 }
 

@@ -6,12 +6,9 @@
  */
 #include "shell/figures/report-sums.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <time.h>
 #include "base/buf.h"
+#include "base/quiet-thread.h"
 
 struct part {
 	struct report_sums_work *of;
@@ -61,32 +58,21 @@ static void *run(void *part)
 	return NULL;
 }
 
-/* Signals are for the thread that waits for the user. */
 static void start(struct part *p)
 {
-	sigset_t all, before;
-
 	p->interrupt = &p->of->stop;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	p->threaded = !pthread_create(&p->thread, NULL, run, p);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	p->threaded = !quiet_thread(&p->thread, NULL, run, p);
 }
 
 /* Waits for the thread, and stops both when the user interrupts meanwhile. */
 static void join(struct part *p)
 {
-	enum { LOOK_NS = 50 * 1000 * 1000, SECOND_NS = 1000 * 1000 * 1000 };
-	struct timespec until;
+	enum { LOOK_MS = 50 };
 
 	do {
 		if (*p->of->interrupt)
 			report_sums_stop(p->of);
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += LOOK_NS;
-		until.tv_sec += until.tv_nsec / SECOND_NS;
-		until.tv_nsec %= SECOND_NS;
-	} while (pthread_timedjoin_np(p->thread, NULL, &until) == ETIMEDOUT);
+	} while (!quiet_thread_join(p->thread, LOOK_MS));
 }
 
 static void finish(struct part *p)

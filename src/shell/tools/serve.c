@@ -9,12 +9,12 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include "base/monotonic.h"
+#include "base/quiet-thread.h"
 #include "shell/line/interrupt.h"
 #include "shell/tools/door-reply.h"
 #include "shell/tools/tools.h"
@@ -47,14 +47,10 @@ static void *await_end(void *arg)
 
 static void watch_end(const int *fd)
 {
-	sigset_t all, before;
 	pthread_t t;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (!pthread_create(&t, NULL, await_end, (void *)(uintptr_t)fd))
+	if (!quiet_thread(&t, NULL, await_end, (void *)(uintptr_t)fd))
 		pthread_detach(t);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 /* --- answers --- */
