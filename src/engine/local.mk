@@ -143,7 +143,7 @@ libengine_a_SOURCES = \
 	src/engine/why/host-waits.c \
 	src/engine/why/why-host.c \
 	src/engine/why/job.c \
-	src/engine/why/judge.c \
+	src/engine/why/judge.c src/engine/why/why-words.c \
 	src/engine/why/debugger.h src/engine/why/debugger-text.c \
 	src/engine/why/debugger-ask.c src/engine/why/debugger-nodes.c \
 	src/engine/why/why-private.h

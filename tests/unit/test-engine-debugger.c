@@ -50,8 +50,8 @@ static void kernels_by_their_rows(void **state)
 	debugger_read_kernels(one_kernel, &s);
 	assert_int_equal(s.nkernels, 1);
 	assert_string_equal(s.kernel[0].name, "wait_flag");
-	assert_string_equal(s.kernel[0].grid, "(1,1,1)");
-	assert_string_equal(s.kernel[0].block, "(32,1,1)");
+	assert_memory_equal(s.kernel[0].grid, ((uint32_t[]){1, 1, 1}), sizeof s.kernel[0].grid);
+	assert_memory_equal(s.kernel[0].block, ((uint32_t[]){32, 1, 1}), sizeof s.kernel[0].block);
 	assert_int_equal(s.kernel[0].id, 1);
 	debugger_read_kernels(two_kernels, &s);
 	assert_int_equal(s.nkernels, 2);
@@ -110,7 +110,7 @@ static void places_by_their_lines(void **state)
 	assert_int_equal(k.blocks, 2);
 }
 
-/* Which blocks run is told apart; how their lanes are cut into rows is not. */
+/* Other blocks give another hash; the same blocks with lanes in other rows give the same. */
 static void blocks_are_told_apart(void **state)
 {
 	static const char a[] = "(5,0,0) (0,0,0) (5,0,0) (31,0,0) 32 0x10 /a.cu 1\n";

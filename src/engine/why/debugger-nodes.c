@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 #include "base/buf.h"
+#include "base/checked.h"
 #include "engine/engine.h"
 #include "engine/why/debugger.h"
 #include "sbt/kernel-name.h"
@@ -77,12 +78,11 @@ static void set_moved(
 /* "all 32 lanes at app.cu:5" */
 static void put_places(struct buf *b, const struct debugger_kernel *k)
 {
-	for (unsigned i = 0; i < k->nplaces && i < WHY_PLACES; i++) {
+	for (unsigned i = 0; i < k->nplaces; i++) {
 		const struct debugger_place *p = &k->place[i];
 
-		buf_printf(b, "%s%s%" PRIu64 " lane%s at ", i ? ", " : "",
-			k->nplaces == 1 && k->lanes > 1 ? "all " : "", p->lanes,
-			p->lanes == 1 ? "" : "s");
+		buf_str(b, i ? ", " : "");
+		why_put_lanes(b, p->lanes == k->lanes, p->lanes);
 		if (*p->file)
 			buf_printf(b, "%s:%" PRIu32, p->file, p->line);
 		else
@@ -101,8 +101,8 @@ static void put_loads(struct buf *b, const struct debugger_kernel *k)
 
 		if (!l->known)
 			continue;
-		buf_printf(b, "%s%u bytes at 0x%" PRIx64 " (now %" PRIu64 ")",
-			any ? ", " : ", reading in a loop ", l->bytes, l->addr, l->value);
+		buf_str(b, any ? ", " : ", reading in a loop ");
+		why_put_bytes(b, l->bytes, l->addr, l->value);
 		any = true;
 	}
 }
@@ -110,38 +110,24 @@ static void put_loads(struct buf *b, const struct debugger_kernel *k)
 /* "; 264 of its 8448 blocks are there" */
 static void put_blocks(struct buf *b, const struct debugger_kernel *k)
 {
-	uint64_t x, y, z;
+	const uint64_t all = sat_mul(sat_mul(k->grid[0], k->grid[1]), k->grid[2]);
 
-	if (k->ranges || !k->blocks ||
-		sscanf(k->grid, "(%" SCNu64 ",%" SCNu64 ",%" SCNu64 ")", &x, &y, &z) != 3 ||
-		x > UINT32_MAX || y > UINT16_MAX || z > UINT16_MAX || k->blocks >= x * y * z)
-		return;
-	buf_printf(b, "; %" PRIu64 " of its %" PRIu64 " blocks are there", k->blocks, x * y * z);
+	if (!k->ranges && k->blocks && k->blocks < all)
+		buf_printf(b, "; %" PRIu64 " of its %" PRIu64 " blocks are there", k->blocks, all);
 }
 
 static uint32_t add_value(struct why *w, pid_t pid, const struct debugger_load *l)
 {
-	char name[96];
+	struct buf name = BUF_INIT;
 	uint32_t node;
 
-	snprintf(name, sizeof(name), "%u bytes at 0x%" PRIx64 " (now %" PRIu64 ")", l->bytes,
-		l->addr, l->value);
-	node = why_node(w, WHY_VALUE, pid, l->addr, name);
+	why_put_bytes(&name, l->bytes, l->addr, l->value);
+	node = why_node(w, WHY_VALUE, pid, l->addr, buf_cstr(&name));
+	buf_free(&name);
 	if (!why_at(w, node)->because)
 		why_set(&why_at(w, node)->because,
 			"what would write there was given to the GPU before tsdb came, and is not known");
 	return node;
-}
-
-/* "wait_flag<<<1,32>>>" of "(1,1,1)" and "(32,1,1)" */
-static void put_size(struct buf *b, const char *triple)
-{
-	const size_t n = strlen(triple);
-
-	if (n > 6 && !strcmp(triple + n - 5, ",1,1)"))
-		buf_printf(b, "%.*s", (int)(n - 6), triple + 1);
-	else
-		buf_str(b, triple);
 }
 
 static uint32_t add_kernel(struct why *w, pid_t pid, const struct debugger_kernel *first,
@@ -153,11 +139,8 @@ static uint32_t add_kernel(struct why *w, pid_t pid, const struct debugger_kerne
 	uint32_t node;
 
 	sbt_kernel_short_name(name, sizeof(name), k->name);
-	buf_printf(&b, "%s<<<", name);
-	put_size(&b, k->grid);
-	buf_byte(&b, ',');
-	put_size(&b, k->block);
-	buf_str(&b, ">>>");
+	why_put_launch(&b, name, (uint64_t[]){k->grid[0], k->grid[1], k->grid[2]},
+		(uint64_t[]){k->block[0], k->block[1], k->block[2]});
 	node = why_node(w, WHY_COMMAND, pid, id, buf_cstr(&b));
 	set_moved(why_at(w, node), first, k);
 	buf_clear(&b);

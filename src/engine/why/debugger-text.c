@@ -131,7 +131,6 @@ static struct line without_arguments(struct line l)
 static bool read_kernel(struct line l, struct debugger_kernel *ret)
 {
 	uint64_t n, device;
-	uint32_t size[3];
 	struct line w[8];
 
 	*ret = (struct debugger_kernel){0};
@@ -139,13 +138,11 @@ static bool read_kernel(struct line l, struct debugger_kernel *ret)
 	for (unsigned i = 0; i < 8; i++)
 		w[i] = next_word(&l);
 	if (!number(w[0], 10, &n) || n > UINT32_MAX || !number(w[2], 10, &device) ||
-		device > UINT32_MAX || !number(w[3], 10, &ret->id) || !triple(w[6], size) ||
-		!triple(w[7], size))
+		device > UINT32_MAX || !number(w[3], 10, &ret->id) || !triple(w[6], ret->grid) ||
+		!triple(w[7], ret->block))
 		return false;
 	ret->number = (uint32_t)n;
 	ret->device = (uint32_t)device;
-	keep(ret->grid, sizeof(ret->grid), w[6]);
-	keep(ret->block, sizeof(ret->block), w[7]);
 	keep(ret->name, sizeof(ret->name), without_arguments(l));
 	return *ret->name;
 }
@@ -209,7 +206,7 @@ static void add_place(struct debugger_kernel *k, const struct debugger_place *p)
 			k->place[i].lanes += p->lanes;
 			return;
 		}
-	if (k->nplaces < DEBUGGER_PLACES)
+	if (k->nplaces < WHY_PLACES)
 		k->place[k->nplaces++] = *p;
 	else
 		k->more_places = true;

@@ -2,7 +2,7 @@
  *
  * Kernels in flight of a process that runs without tsdb on an NVIDIA GPU: NVIDIA's debugger can
  * attach to such a process, so it is asked, as a program of its own (cuda-gdb), and let go of the
- * process again. The process stands still meanwhile, its kernels too, for a second or so each time;
+ * process again. The process and its kernels are held up meanwhile, for a second or so each time;
  * the driver's libcudadebugger stays loaded in it. Nothing else of it changes: a kernel that was
  * looked at ends as it would have.
  *
@@ -19,7 +19,6 @@
 #include "engine/why.h"
 
 #define DEBUGGER_KERNELS 16u
-#define DEBUGGER_PLACES 4u /* of a kernel: those that come first */
 #define DEBUGGER_LOADS 4u
 
 /* Lanes that are at one line. */
@@ -41,14 +40,14 @@ struct debugger_load {
 };
 
 struct debugger_kernel {
-	uint32_t number, device;  /* number: of cuda-gdb's, at one look */
-	uint64_t id;		  /* of the grid, the same at every look */
-	char name[160];		  /* as cuda-gdb shows it, without arguments */
-	char grid[40], block[40]; /* "(8448,1,1)" */
-	uint64_t lanes, blocks;	  /* that were seen in it */
-	bool ranges;		  /* some of the blocks were ranges, each counted as one */
-	uint64_t which;		  /* a hash of the blocks that were seen */
-	struct debugger_place place[DEBUGGER_PLACES];
+	uint32_t number, device; /* number: of cuda-gdb's, at one look */
+	uint64_t id;		 /* of the grid, the same at every look */
+	char name[160];		 /* as cuda-gdb shows it, without arguments */
+	uint32_t grid[3], block[3];
+	uint64_t lanes, blocks; /* that were seen in it */
+	bool ranges;		/* some of the blocks were ranges, each counted as one */
+	uint64_t which;		/* a hash of the blocks that were seen */
+	struct debugger_place place[WHY_PLACES];
 	unsigned nplaces;
 	bool more_places;
 	struct debugger_load load[DEBUGGER_LOADS];

@@ -46,17 +46,13 @@ bool why_only_loops(const struct why_device *d, const struct sbt_cmd *c)
 static void set_where(struct why_device *d, uint32_t node, const struct soft_look_kernel *k)
 {
 	struct buf b = BUF_INIT;
-	uint64_t all = 0;
 
-	for (uint32_t i = 0; i < k->nplaces; i++)
-		all += k->place[i].lanes;
 	for (uint32_t i = 0; i < k->nplaces && i < WHY_PLACES; i++) {
 		const struct soft_look_place *p = &k->place[i];
 		const char *slash = strrchr(p->file, '/');
 
-		buf_printf(&b, "%s%s%" PRIu32 " lane%s at ", i ? ", " : "",
-			k->nplaces == 1 && all > 1 ? "all " : "", p->lanes,
-			p->lanes == 1 ? "" : "s");
+		buf_str(&b, i ? ", " : "");
+		why_put_lanes(&b, k->nplaces == 1, p->lanes);
 		if (*p->file)
 			buf_printf(&b, "%s:%" PRIu32, slash ? slash + 1 : p->file, p->line);
 		else
@@ -69,10 +65,10 @@ static void set_where(struct why_device *d, uint32_t node, const struct soft_loo
 
 static void put_reads(struct buf *b, const struct soft_look_kernel *k)
 {
-	for (uint32_t i = 0; i < k->nreads && i < WHY_PLACES; i++)
-		buf_printf(b, "%s%" PRIu32 " bytes at 0x%" PRIx64 " (now %" PRIu64 ")",
-			i ? ", " : ", reading ", k->read[i].bytes, k->read[i].addr,
-			k->read[i].value);
+	for (uint32_t i = 0; i < k->nreads && i < WHY_PLACES; i++) {
+		buf_str(b, i ? ", " : ", reading ");
+		why_put_bytes(b, k->read[i].bytes, k->read[i].addr, k->read[i].value);
+	}
 	if (k->nreads > WHY_PLACES || k->more_reads)
 		buf_str(b, " and more");
 }
@@ -171,10 +167,10 @@ static void tell_kept(struct why_node *n, const struct why_kept *k)
 	buf_str(&b, k->is.nreads ? "waits, by its code, " : "loops for ever, by its code");
 	if (*k->place)
 		buf_printf(&b, "at %s, ", k->place);
-	for (unsigned i = 0; i < k->is.nreads && i < WHY_PLACES; i++)
-		buf_printf(&b, "%s%u bytes at 0x%" PRIx64 " (now %" PRIu64 ")",
-			i ? ", " : "reading ", k->is.read[i].bytes, k->is.read[i].addr,
-			k->is.read[i].value);
+	for (unsigned i = 0; i < k->is.nreads && i < WHY_PLACES; i++) {
+		buf_str(&b, i ? ", " : "reading ");
+		why_put_bytes(&b, k->is.read[i].bytes, k->is.read[i].addr, k->is.read[i].value);
+	}
 	if (k->is.nreads > WHY_PLACES)
 		buf_str(&b, " and more");
 	why_set(&n->does, "%s", buf_cstr(&b));

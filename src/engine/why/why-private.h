@@ -5,6 +5,7 @@
 #ifndef ENGINE_WHY_WHY_PRIVATE_H
 #define ENGINE_WHY_WHY_PRIVATE_H
 
+#include "base/buf.h"
 #include "engine/why.h"
 
 struct why_node_in {
@@ -28,5 +29,14 @@ struct why {
 	char *cure;
 	struct why_progress progress;
 };
+
+/* --- why-words.c --- */
+/* "wait_flag<<<1,32>>>" */
+void why_put_launch(
+	struct buf *b, const char *kernel, const uint64_t grid[3], const uint64_t block[3]);
+/* "4 bytes at 0x302000000 (now 0)" */
+void why_put_bytes(struct buf *b, unsigned bytes, uint64_t addr, uint64_t now);
+/* "all 32 lanes at ", "1 lane at "; all: of the kernel. */
+void why_put_lanes(struct buf *b, bool all, uint64_t lanes);
 
 #endif

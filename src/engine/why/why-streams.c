@@ -27,17 +27,10 @@ const char *why_time(uint64_t ns, char to[32])
 	return to;
 }
 
-static void put_dim(struct buf *b, uint64_t x, uint64_t y, uint64_t z)
-{
-	if (y == 1 && z == 1)
-		buf_printf(b, "%" PRIu64, x);
-	else
-		buf_printf(b, "(%" PRIu64 ",%" PRIu64 ",%" PRIu64 ")", x, y, z);
-}
-
 /* "wait_flag<<<1,32>>>"; other kinds by their names. */
 static char *name_of(const struct why_device *d, const struct sbt_cmd *c)
 {
+	const struct sbt_cmd_launch *l = &c->u.launch;
 	struct buf b = BUF_INIT;
 	struct state_kernel k;
 
@@ -45,13 +38,10 @@ static char *name_of(const struct why_device *d, const struct sbt_cmd *c)
 		return xstrdup(c->u.batch.is_wait ? "wait_value" : "write_value");
 	if (c->kind != SBT_LAUNCH)
 		return xstrdup(sbt_kind(c->kind)->name);
-	buf_str(&b, state_kernel_by_id(d->state, (uint32_t)c->u.launch.kernel, &k) ? k.short_name
-										   : "kernel");
-	buf_str(&b, "<<<");
-	put_dim(&b, c->u.launch.grid_x, c->u.launch.grid_y, c->u.launch.grid_z);
-	buf_byte(&b, ',');
-	put_dim(&b, c->u.launch.block_x, c->u.launch.block_y, c->u.launch.block_z);
-	buf_str(&b, ">>>");
+	why_put_launch(&b,
+		state_kernel_by_id(d->state, (uint32_t)l->kernel, &k) ? k.short_name : "kernel",
+		(uint64_t[]){l->grid_x, l->grid_y, l->grid_z},
+		(uint64_t[]){l->block_x, l->block_y, l->block_z});
 	(void)buf_cstr(&b);
 	return buf_steal(&b);
 }
