@@ -242,7 +242,7 @@ bool why_can_look_inside(void);
 bool why_wants_inside(const struct why *w);
 /* After why_ask() and before why_judge(), when tsdb has detached: attaches cuda-gdb to the
  * processes of such threads, twice (`set look-apart`), and adds their kernels in flight, with lines
- * and what they read. A process stands still for about a second each time, its kernels too, and the
+ * and what they read. A process and its kernels are held up for about a second each time, and the
  * driver's libcudadebugger stays loaded in it. What goes wrong becomes a note. */
 void why_look_inside(struct engine *en, struct why *w);
 

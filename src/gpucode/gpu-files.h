@@ -69,7 +69,7 @@ static inline bool gpu_runtime_function(const char *symbol)
 #define GPU_ENV_CACHE_PATH "CUDA_CACHE_PATH"	   /* where compiled code is kept */
 #define GPU_ENV_CACHE_OFF "CUDA_CACHE_DISABLE"	   /* 1: nowhere */
 #define GPU_ENV_CORE_ASKED                                                                         \
-	"CUDA_ENABLE_USER_TRIGGERED_COREDUMP"  /* 1: who writes to a pipe gets one */
+	"CUDA_ENABLE_USER_TRIGGERED_COREDUMP"  /* 1: a write to its pipe makes one */
 #define GPU_ENV_CORE_PIPE "CUDA_COREDUMP_PIPE" /* that pipe */
 #define GPU_ENV_CORE_FILE "CUDA_COREDUMP_FILE" /* where a core dump goes */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Bytes as deflate compresses them (RFC 1951), piece by piece. By ISA-L where the build has it,
- * which takes a quarter of zlib's time, and otherwise by zlib: what comes out differs, what it
- * stands for does not.
+ * which takes a quarter of zlib's time, and otherwise by zlib. The
+ * compressed bytes differ; what they unpack to is the same.
  */
 #ifndef SQUEEZE_SQUEEZE_H
 #define SQUEEZE_SQUEEZE_H

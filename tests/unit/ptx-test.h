@@ -65,7 +65,7 @@ static inline void check_fault(const struct ptx_launch *l, const struct ptx_faul
 		assert_true(f->thread[k] < l->block[k] && f->block[k] < l->grid[k]);
 }
 
-/* OBSERVED: launches are watched by somebody who does not mind. RANDOM: in turns of random length.
+/* OBSERVED: launches have an observer that lets everything pass. RANDOM: in turns of random length.
  */
 #ifdef OBSERVED
 #include "softgpu/watch/ptx-observe.h"

@@ -228,7 +228,7 @@ static void a_search_that_is_given_up(void **state)
 	nhas = 0;
 }
 
-/* Ten seconds in which a search stands still, a minute in all. */
+/* Waiting ends after ten seconds in which the search makes no step, and after a minute in all. */
 static void a_search_is_waited_for_while_it_goes_on(void **state)
 {
 	struct late_patience p = {.steps = atomic_load(&late_steps), .idle = 9999};

@@ -10,7 +10,8 @@
 
 struct thread;
 
-/* Steps of the searches for memory and code: who waits for these knows whether they go on. */
+/* Steps of the searches for memory and code, so that a thread that waits sees whether they go on.
+ */
 extern _Atomic uint64_t late_steps;
 static inline void late_step(void)
 {

@@ -60,7 +60,7 @@ static bool item(struct text list, unsigned i, struct text *ret)
 	return false;
 }
 
-/* What stands between the bracket at `open` and the one that belongs to it. */
+/* The text between the bracket at `open` and the one that closes it. */
 static bool bracketed(struct text t, const char *open, struct text *ret)
 {
 	int depth = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Types by who reads: a launch whose own code and name say nothing of what it writes may have been
- * given an address that the next launch with this address only reads, as a type that is known. The
- * next one alone counts: one that may write there begins something new.
+ * Types by later reads. Some launches' code and names say nothing of the type that they write. If
+ * the next launch that is given the same address only reads there, and its type is known, that is
+ * the type. No launch after the next one counts: one that may write there begins something new.
  */
 #include <stdlib.h>
 #include "base/first-where.h"

@@ -76,7 +76,7 @@ static inline void put_time(struct buf *b, const char *before, size_t n, uint64_
 	b->len += (size_t)(p - to);
 }
 
-/* A name as JSON, without its quotes; those that came lately are kept. */
+/* A name as JSON; those that came lately are kept. */
 static void put_name(struct kineto *k, const char *name)
 {
 	struct name_kept *kept = &k->names[((uintptr_t)name >> 4) % NAMES_KEPT];
